@@ -1,0 +1,1 @@
+"""Canonical term text <-> dense integer id."""

@@ -1,0 +1,1 @@
+"""Continuous SPARQL queries, property paths included, over streams of RDF graphs."""

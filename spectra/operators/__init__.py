@@ -1,0 +1,1 @@
+"""Physical operators: signed changes in, signed changes out."""

@@ -1,0 +1,96 @@
+"""What operators exchange, and what an operator is.
+
+A *delta* says that at an instant a row entered (+1) or left (-1) a bag of solutions, and until when
+the row holds if nothing else arrives. Operators are linear where they can be: a row whose end moves
+leaves with the old end and enters with the new one, at the same instant, and the report at the top
+cancels what did not change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+#: Id of "no value" in a row.
+UNBOUND = 0
+
+
+@dataclass(slots=True)
+class Deltas:
+    """Signed rows in time order: one column per variable, term ids, `UNBOUND` for none."""
+
+    at: NDArray[np.int64]
+    sign: NDArray[np.int8]
+    until: NDArray[np.int64]
+    rows: NDArray[np.int32]
+
+    def __len__(self) -> int:
+        return len(self.at)
+
+    @classmethod
+    def empty(cls, width: int) -> Deltas:
+        return cls(
+            np.zeros(0, np.int64), np.zeros(0, np.int8), np.zeros(0, np.int64), np.zeros((0, width), np.int32)
+        )
+
+    @classmethod
+    def entering(cls, at: int, until: NDArray[np.int64] | int, rows: NDArray[np.int32]) -> Deltas:
+        """Rows that all enter at one instant."""
+        count = len(rows)
+        return cls(
+            np.full(count, at, np.int64),
+            np.ones(count, np.int8),
+            np.broadcast_to(np.asarray(until, np.int64), (count,)).copy(),
+            np.ascontiguousarray(rows, np.int32),
+        )
+
+    @classmethod
+    def concatenate(cls, parts: Sequence[Deltas]) -> Deltas:
+        """The parts one after the other, put in time order (stable)."""
+        if len(parts) == 1:
+            return parts[0]
+        joined = cls(
+            np.concatenate([part.at for part in parts]),
+            np.concatenate([part.sign for part in parts]),
+            np.concatenate([part.until for part in parts]),
+            np.concatenate([part.rows for part in parts]),
+        )
+        return joined.in_time_order()
+
+    def in_time_order(self) -> Deltas:
+        if len(self.at) < 2 or bool(np.all(self.at[1:] >= self.at[:-1])):
+            return self
+        return self.take(np.argsort(self.at, kind="stable"))
+
+    def take(self, chosen: NDArray[np.int64] | NDArray[np.bool_]) -> Deltas:
+        """The deltas at these positions."""
+        return Deltas(self.at[chosen], self.sign[chosen], self.until[chosen], self.rows[chosen])
+
+
+class Operator(Protocol):
+    """A physical operator of one query.
+
+    `process` is called once per batch, after the views of the batch are applied; it returns the
+    deltas of all instants of the batch, in time order. `initial` returns, once, what holds before
+    any triple has come (VALUES, static data, zero-length paths of a constant).
+    """
+
+    #: Variables of its rows, in column order.
+    variables: tuple[str, ...]
+    #: What it has done so far: probes, rows, … for EXPLAIN ANALYZE and for tests of complexity.
+    counters: dict[str, int]
+
+    def initial(self, at: int) -> Deltas: ...
+
+    def process(self) -> Deltas: ...
+
+    def current(self, at: int) -> Deltas:
+        """What holds now, as rows that enter at `at`."""
+        ...
+
+    @property
+    def nbytes(self) -> int: ...

@@ -1,0 +1,228 @@
+"""The TP-join automaton: matches of a basic graph pattern that contain a changed triple.
+
+The states are the triple patterns. From the changed triple's pattern the automaton proceeds, at
+each step, to the pattern with the fewest candidates under the present bindings; a pattern with none
+stops it. A match is found once: at the first of its patterns that the changed triple matches.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spectra.clock import FOREVER
+from spectra.jit import kernel
+from spectra.views.kernels.apply import ENTERED, EXPIRED, EXTENDED, end_at
+from spectra.views.kernels.index import find_slot
+
+
+class PatternColumns(NamedTuple):
+    """A basic graph pattern for the kernel.
+
+    `terms` has a row per triple pattern: a constant's id (> 0), or minus the number of a variable.
+    `index_of` tells which index serves a set of bound columns. `projected` are the variables of the
+    output rows. The rest is room for the search: the bindings, and per depth the pattern chosen, its
+    index, the row it stands at, the variables bound above it, and the earliest ends above it (before
+    and after the change).
+    """
+
+    terms: NDArray[np.int32]
+    index_of: NDArray[np.int64]
+    projected: NDArray[np.int64]
+    binding: NDArray[np.int32]
+    chosen: NDArray[np.int64]
+    index_at: NDArray[np.int64]
+    cursor: NDArray[np.int64]
+    bound: NDArray[np.int64]
+    ends: NDArray[np.int64]
+
+
+class OutputColumns(NamedTuple):
+    """Room for deltas."""
+
+    at: NDArray[np.int64]
+    sign: NDArray[np.int8]
+    until: NDArray[np.int64]
+    rows: NDArray[np.int32]
+
+
+@kernel
+def bind(views, pattern, which, row, bound):
+    """Bind the variables of a triple pattern to a row; the variables then bound, or -1 where they disagree."""
+    for column in range(3):
+        if column == 0:
+            value = views.subject[row]
+        elif column == 1:
+            value = views.predicate[row]
+        else:
+            value = views.object[row]
+        term = pattern.terms[which, column]
+        if term > 0:
+            if term != value:
+                return -1
+        elif bound >> -term & 1:
+            if pattern.binding[-term] != value:
+                return -1
+        else:
+            pattern.binding[-term] = value
+            bound |= np.int64(1) << -term
+    return bound
+
+
+@kernel
+def choose(views, pattern, remaining, bound, depth, counters):
+    """Put the remaining pattern with the fewest candidates at `depth`; False where some pattern has none."""
+    best = np.int64(-1)
+    fewest = np.int64(1) << 62
+    for which in range(pattern.terms.shape[0]):
+        if not remaining >> which & 1:
+            continue
+        bits = 0
+        s, p, o = pattern.terms[which, 0], pattern.terms[which, 1], pattern.terms[which, 2]
+        if s > 0:
+            bits |= 1
+        elif bound >> -s & 1:
+            bits |= 1
+            s = pattern.binding[-s]
+        if p > 0:
+            bits |= 2
+        elif bound >> -p & 1:
+            bits |= 2
+            p = pattern.binding[-p]
+        if o > 0:
+            bits |= 4
+        elif bound >> -o & 1:
+            bits |= 4
+            o = pattern.binding[-o]
+        index = pattern.index_of[bits]
+        if index < 0:
+            continue  # not reached yet: another pattern binds one of its variables first
+        counters[0] += 1
+        slot = find_slot(views.subject, views.predicate, views.object, views.index, index, s, p, o)
+        if slot < 0:
+            return False
+        count = views.index.counts[index, slot]
+        if count < fewest:
+            fewest = count
+            best = which
+            pattern.index_at[depth] = index
+            pattern.cursor[depth] = views.index.heads[index, slot] - 1
+    pattern.chosen[depth] = best
+    return best >= 0
+
+
+@kernel
+def emit(pattern, out, written, at, sign, until):
+    """Write the present bindings as a delta."""
+    out.at[written] = at
+    out.sign[written] = sign
+    out.until[written] = until
+    for column in range(pattern.projected.shape[0]):
+        out.rows[written, column] = pattern.binding[pattern.projected[column]]
+    return written + 1
+
+
+@kernel
+def match_log(views, log, first, last, pattern, counting, removals, extensions, only_first, position, out, counters):
+    """Deltas of the log entries [first, last); returns (next entry, deltas written).
+
+    Stops early, between two entries, when `out` is full. `removals` and `extensions` say whether
+    anybody asks for matches that expire and for ends that move; matches that a deletion ends are always
+    told. A match that ends at the very instant at which it would enter is none. With `only_first` the entries are all
+    rows of the window, looked at as of `position`, and each match is found at the first pattern.
+    """
+    patterns = pattern.terms.shape[0]
+    every = (np.int64(1) << patterns) - 1
+    starts = 1 if only_first else patterns
+    room = out.at.shape[0]
+    written = 0
+    instant = np.int64(-1) << 62
+    known = -1  # log position before the first row that entered at this instant, -1 for none so far
+    entry = first
+    while entry > 0 and not only_first and log.at[entry - 1] == log.at[first]:
+        entry -= 1
+        if log.kind[entry] == ENTERED:
+            known = entry
+    if known >= 0:
+        instant = log.at[first]
+    for entry in range(first, last):
+        kind = log.kind[entry]
+        at = log.at[entry]
+        if at != instant:
+            instant = at
+            known = -1
+        if kind == ENTERED and known < 0:
+            known = entry
+        if (kind == EXPIRED and not removals) or (kind == EXTENDED and not extensions):
+            continue
+        changed = log.row[entry]
+        before = written
+        if not only_first:
+            position = entry + 1 if kind >= 0 else entry
+        # what entered at this instant has made no match with what expires at it
+        newest = known if kind == EXPIRED and known >= 0 and not counting else position
+        for start in range(starts):
+            bound = bind(views, pattern, start, changed, np.int64(0))
+            if bound < 0:
+                continue
+            pattern.ends[0, 1] = end_at(views, changed, position)
+            pattern.ends[0, 0] = end_at(views, changed, position - 1) if kind == EXTENDED else pattern.ends[0, 1]
+            pattern.bound[0] = bound
+            pattern.chosen[0] = start
+            remaining = every & ~(np.int64(1) << start)
+            depth = 0
+            descend = True
+            while True:
+                if descend:
+                    if remaining == 0:
+                        # a match: every pattern has a row
+                        if written + 2 > room:
+                            return entry, before
+                        was, now = pattern.ends[depth, 0], pattern.ends[depth, 1]
+                        if counting:
+                            was = FOREVER
+                            now = FOREVER
+                        if kind == EXTENDED:
+                            if was != now:
+                                written = emit(pattern, out, written, at, -1, was)
+                                written = emit(pattern, out, written, at, 1, now)
+                        elif kind < 0:
+                            written = emit(pattern, out, written, at, -1, now)
+                        elif only_first or now > at:
+                            written = emit(pattern, out, written, at, 1, now)
+                        descend = False
+                    elif choose(views, pattern, remaining, pattern.bound[depth], depth + 1, counters):
+                        depth += 1
+                        remaining &= ~(np.int64(1) << pattern.chosen[depth])
+                    else:
+                        descend = False
+                if not descend and depth == 0:
+                    break
+                # take the next row of the pattern at this depth
+                which = pattern.chosen[depth]
+                row = pattern.cursor[depth]
+                index = pattern.index_at[depth]
+                descend = False
+                while row >= 0:
+                    counters[1] += 1
+                    here = row
+                    row = views.index.after[index, row]
+                    if views.born[here] > newest or views.gone[here] <= position or (here == changed and which < start):
+                        continue
+                    bound = bind(views, pattern, which, here, pattern.bound[depth - 1])
+                    if bound < 0:
+                        continue
+                    pattern.cursor[depth] = row
+                    pattern.bound[depth] = bound
+                    now = end_at(views, here, position)
+                    was = end_at(views, here, position - 1) if kind == EXTENDED else now
+                    pattern.ends[depth, 0] = min(pattern.ends[depth - 1, 0], was)
+                    pattern.ends[depth, 1] = min(pattern.ends[depth - 1, 1], now)
+                    descend = True
+                    break
+                if not descend:
+                    remaining |= np.int64(1) << which
+                    depth -= 1
+    return last, written

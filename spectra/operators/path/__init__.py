@@ -1,0 +1,1 @@
+"""PATH: regular path queries over the views of one window."""

@@ -1,0 +1,1 @@
+"""PATTERN: basic graph patterns over the views of one window."""

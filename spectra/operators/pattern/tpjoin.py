@@ -1,0 +1,163 @@
+"""PATTERN by the TP-join automaton: matches are enumerated, not stored."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from spectra.errors import ResourceError
+from spectra.operators.contract import Deltas
+from spectra.operators.kernels.tpjoin import OutputColumns, PatternColumns, match_log
+from spectra.views.kernels.apply import ENTERED, LogColumns
+from spectra.views.view import OBJECT, PREDICATE, SUBJECT, WindowViews
+
+#: Sets of variables and of patterns are bits of one integer.
+_MOST = 60
+
+#: (subject, predicate, object): a term id, or a variable's name.
+EncodedPattern = tuple[int | str, int | str, int | str]
+
+
+class TpJoin:
+    """Solutions of a basic graph pattern, as deltas.
+
+    `removals` and `extensions` say whether a consumer asks for solutions that leave and for ends
+    that move; what nobody asks for is not computed.
+    """
+
+    def __init__(
+        self,
+        views: WindowViews,
+        patterns: Sequence[EncodedPattern],
+        projected: Sequence[str],
+        *,
+        removals: bool = True,
+        extensions: bool = True,
+    ) -> None:
+        names = list(dict.fromkeys(term for pattern in patterns for term in pattern if isinstance(term, str)))
+        if len(names) > _MOST or len(patterns) > _MOST:
+            raise ResourceError(
+                f"a basic graph pattern of {len(patterns)} triple patterns and {len(names)} variables is too large",
+                detail=f"The limit is {_MOST} of each.",
+            )
+        self.variables = tuple(projected)
+        self._views = views
+        self._removals = removals
+        self._extensions = extensions
+        views.require(required_indexes(patterns))
+        number = {name: at for at, name in enumerate(names)}
+        depths = len(patterns) + 1
+        self._pattern = PatternColumns(
+            terms=np.array([[-number[t] if isinstance(t, str) else t for t in p] for p in patterns], np.int32),
+            index_of=np.full(8, -1, np.int64),
+            projected=np.array([number[name] for name in projected], np.int64),
+            binding=np.zeros(max(1, len(names)), np.int32),
+            chosen=np.zeros(depths, np.int64),
+            index_at=np.zeros(depths, np.int64),
+            cursor=np.zeros(depths, np.int64),
+            bound=np.zeros(depths, np.int64),
+            ends=np.zeros((depths, 2), np.int64),
+        )
+        self._counts = np.zeros(2, np.int64)
+        self._reserve(1024)
+
+    def _reserve(self, room: int) -> None:
+        self._out = OutputColumns(
+            at=np.zeros(room, np.int64),
+            sign=np.zeros(room, np.int8),
+            until=np.zeros(room, np.int64),
+            rows=np.zeros((room, len(self.variables)), np.int32),
+        )
+
+    @property
+    def counters(self) -> dict[str, int]:
+        """Index probes and candidate rows looked at, so far."""
+        return {"probes": int(self._counts[0]), "candidates": int(self._counts[1])}
+
+    def initial(self, at: int) -> Deltas:
+        return Deltas.empty(len(self.variables))
+
+    def process(self) -> Deltas:
+        return self._match(self._views.log.columns, self._views.log.entries, only_first=False)
+
+    def current(self, at: int) -> Deltas:
+        rows = self._views.rows().astype(np.int32)
+        everything = LogColumns(np.full(len(rows), at, np.int64), np.full(len(rows), ENTERED, np.int8), rows)
+        return self._match(everything, len(rows), only_first=True)
+
+    def _match(self, log: LogColumns, entries: int, *, only_first: bool) -> Deltas:
+        self._pattern.index_of[:] = self._views.index_of()
+        parts = []
+        first = 0
+        while first < entries:
+            following, written = match_log(
+                self._views.columns,
+                log,
+                first,
+                entries,
+                self._pattern,
+                self._views.counting,
+                self._removals,
+                self._extensions,
+                only_first,
+                np.int64(2**31 - 2),
+                self._out,
+                self._counts,
+            )
+            if written:
+                out = self._out
+                parts.append(
+                    Deltas(
+                        out.at[:written].copy(),
+                        out.sign[:written].copy(),
+                        out.until[:written].copy(),
+                        out.rows[:written].copy(),
+                    )
+                )
+            if following < entries and (written == 0 or len(self._out.at) < 1 << 16):
+                self._reserve(4 * len(self._out.at))
+            first = int(following)
+        return Deltas.concatenate(parts) if parts else Deltas.empty(len(self.variables))
+
+    @property
+    def nbytes(self) -> int:
+        return sum(array.nbytes for array in (*self._pattern, *self._out))
+
+
+def required_indexes(patterns: Sequence[EncodedPattern]) -> list[int]:
+    """The indexes that let the automaton reach every pattern from every other one.
+
+    A pattern is reached through a variable that it shares. Where the pattern falls into parts that
+    share none, the other part is reached by its constants alone.
+    """
+    sharing: dict[str, int] = {}
+    for pattern in patterns:
+        for name in {term for term in pattern if isinstance(term, str)}:
+            sharing[name] = sharing.get(name, 0) + 1
+    masks = []
+    connected = _is_connected(patterns)
+    for pattern in patterns:
+        constants = sum(
+            bit for bit, term in zip((SUBJECT, PREDICATE, OBJECT), pattern, strict=True) if not isinstance(term, str)
+        )
+        if not connected:
+            masks.append(constants)
+        for bit, term in zip((SUBJECT, PREDICATE, OBJECT), pattern, strict=True):
+            if isinstance(term, str) and sharing[term] > 1:
+                masks.append(constants | bit)
+    return masks
+
+
+def _is_connected(patterns: Sequence[EncodedPattern]) -> bool:
+    reached = {0}
+    names = {term for term in patterns[0] if isinstance(term, str)}
+    growing = True
+    while growing:
+        growing = False
+        for at, pattern in enumerate(patterns):
+            if at not in reached and any(term in names for term in pattern if isinstance(term, str)):
+                reached.add(at)
+                names.update(term for term in pattern if isinstance(term, str))
+                growing = True
+    return len(reached) == len(patterns)

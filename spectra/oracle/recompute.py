@@ -1,0 +1,170 @@
+"""Every answer of a continuous query, each recomputed from the history of events alone."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from spectra.errors import UnsupportedError
+from spectra.oracle.construct import construct
+from spectra.oracle.dataset import Dataset, Triple, TripleSet, WindowGraphs
+from spectra.oracle.evaluate import evaluate
+from spectra.oracle.multiset import canonical
+from spectra.oracle.schedule import Schedule
+from spectra.oracle.walk import walk
+from spectra.oracle.windows import Content, Event
+from spectra.sparql.query import ContinuousQuery, Form, Option, OutputOperator
+from spectra.sparql.syntax import Call
+
+#: A solution as sorted (variable, text) pairs.
+SolutionPairs = tuple[tuple[str, str], ...]
+
+#: What an answer is a multiset of: solutions, or the triples of a CONSTRUCT.
+Row = SolutionPairs | Triple
+
+_UNSUPPORTED = (Option.SIMPLE_PATHS, Option.IMPLICIT_WINDOWS)
+_KNOWN_LIMIT = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class OracleAnswer:
+    """One line of output: a solution, truth value or triple that enters (+), leaves (-) or is there (=)."""
+
+    at: int
+    op: str
+    solution: SolutionPairs | None = None
+    boolean: bool | None = None
+    triple: Triple | None = None
+    until: int | None = None
+
+
+def recompute(
+    query: ContinuousQuery,
+    events: Sequence[Event],
+    *,
+    static: Mapping[str, Iterable[Triple]] | None = None,
+    drain: bool = True,
+    mode: Literal["run", "push"] = "run",
+    until: bool = False,
+) -> list[OracleAnswer]:
+    """All answers of the query over the events, in the order of time.
+
+    Parameters
+    ----------
+    query
+        What to evaluate; its windows say which events it reads.
+    events
+        In the order of arrival, which need not be that of time.
+    static
+        Triples of the static graphs by name (canonical text), "" for the default graph.
+    drain
+        Whether time goes on after the last event until everything has expired.
+    mode
+        "run" evaluates once for all events of one time, "push" once for each event.
+    until
+        Whether to find out when each row that is there will leave if nothing more arrives; that
+        takes an evaluation for each instant at which something expires.
+    """
+    for option in _UNSUPPORTED:
+        if option in query.options:
+            raise UnsupportedError(f"the oracle does not recompute queries WITH {option.value}")
+    schedule = Schedule(query, events, drain=drain, push=mode == "push")
+    snapshots = _Snapshots(query, static or {})
+    if query.form is Form.ASK:
+        return list(_truth_values(schedule, snapshots))
+    return list(_changes(schedule, snapshots, until))
+
+
+def _changes(schedule: Schedule, snapshots: _Snapshots, until: bool) -> Iterator[OracleAnswer]:
+    output = schedule.query.output
+    is_graph = schedule.query.form is Form.CONSTRUCT
+    before: Counter[Row] = Counter()
+    for evaluation in schedule.evaluations():
+        contents = schedule.contents(evaluation)
+        now = snapshots.rows(contents, evaluation.at)
+        if output in (OutputOperator.DSTREAM, OutputOperator.CHANGES):
+            yield from _lines(evaluation.at, "-", before - now, {}, is_graph)
+        if output is not OutputOperator.DSTREAM:
+            rows = now if output is OutputOperator.RSTREAM else now - before
+            leaving = snapshots.leaving(contents, now, evaluation.instant) if until and rows else {}
+            sign = "=" if output is OutputOperator.RSTREAM else "+"
+            yield from _lines(evaluation.at, sign, rows, leaving, is_graph)
+        before = now
+
+
+def _lines(
+    at: int, op: str, rows: Counter[Row], leaving: Mapping[Row, list[int | None]], is_graph: bool
+) -> Iterator[OracleAnswer]:
+    for row, count in sorted(rows.items()):
+        # of several copies, those that came last are those that stay longest
+        ends: list[int | None] = leaving[row][-count:] if leaving else [None] * count
+        for end in ends:
+            if is_graph:
+                yield OracleAnswer(at, op, triple=row, until=end)  # type: ignore[arg-type]
+            else:
+                yield OracleAnswer(at, op, solution=row, until=end)  # type: ignore[arg-type]
+
+
+def _truth_values(schedule: Schedule, snapshots: _Snapshots) -> Iterator[OracleAnswer]:
+    before: bool | None = None
+    for evaluation in schedule.evaluations():
+        now = bool(snapshots.rows(schedule.contents(evaluation), evaluation.at))
+        if schedule.query.output is OutputOperator.RSTREAM or now != before:
+            yield OracleAnswer(evaluation.at, "=", boolean=now)
+        before = now
+
+
+class _Snapshots:
+    """The SPARQL answers of a query over given contents of its windows and the static data."""
+
+    def __init__(self, query: ContinuousQuery, static: Mapping[str, Iterable[Triple]]) -> None:
+        self.query = query
+        self.default = TripleSet(static.get("", ()))
+        self.named = {name: TripleSet(triples) for name, triples in static.items() if name}
+        self.uses_now = any(
+            isinstance(node, Call) and node.function.upper() == "NOW" for node in walk(query.pattern)
+        )
+        self._known: dict[object, Counter[Row]] = {}
+
+    def rows(self, contents: Sequence[Content], now: int) -> Counter[Row]:
+        """The answer as a multiset; for ASK the solutions it asks about."""
+        key = (now if self.uses_now else None, tuple(content.signature() for content in contents))
+        found = self._known.get(key)
+        if found is None:
+            if len(self._known) >= _KNOWN_LIMIT:
+                self._known.clear()
+            found = self._known[key] = self._evaluate(contents, now)
+        return found
+
+    def leaving(
+        self, contents: Sequence[Content], rows: Counter[Row], instant: int
+    ) -> dict[Row, list[int | None]]:
+        """When the copies of each row leave if nothing arrives, in order; None for never."""
+        found: dict[Row, list[int | None]] = {row: [] for row in rows}
+        staying = Counter(rows)
+        for end in sorted({end for content in contents for end in content.ends() if end > instant}):
+            later = self.rows([content.later(end) for content in contents], end)
+            for row, count in staying.items():
+                if later[row] < count:
+                    found[row] += [end] * (count - later[row])
+                    staying[row] = later[row]
+        for row, count in staying.items():
+            found[row] += [None] * count
+        return found
+
+    def _evaluate(self, contents: Sequence[Content], now: int) -> Counter[Row]:
+        windows = {}
+        for window, content in zip(self.query.windows, contents, strict=True):
+            shared = self.default.triples if window.spec.with_static else frozenset()
+            windows[f"<{window.name}>"] = WindowGraphs(
+                TripleSet(content.triples.keys() | shared),
+                {name: TripleSet(graph) for name, graph in content.events.items()},
+                content.times,
+            )
+        dataset = Dataset(self.default, self.named, windows)
+        solutions = evaluate(self.query.pattern, dataset, now=now, base=self.query.base)
+        if self.query.form is Form.CONSTRUCT:
+            return Counter(construct(self.query.template, solutions))
+        return Counter(canonical(solution) for solution in solutions)

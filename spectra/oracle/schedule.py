@@ -1,0 +1,140 @@
+"""When a continuous query is evaluated, and over which state: the reporting policies of SECRET."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from functools import cached_property
+from typing import NamedTuple
+
+from spectra.errors import QueryError
+from spectra.oracle.walk import walk
+from spectra.oracle.windows import Content, Event, WindowHistory, in_time_order
+from spectra.sparql.query import ContinuousQuery, Policy, WindowKind
+from spectra.sparql.syntax import Graph, Windowed
+
+
+class Evaluation(NamedTuple):
+    """The time of a report, and the state it reports: an instant, and how many events were applied.
+
+    A close at `at` reports the state just before it and comes before all else that happens then
+    (`after_events` is False); every other evaluation comes after the events and the expiry of its instant.
+    """
+
+    at: int
+    after_events: bool
+    applied: int
+    instant: int
+
+
+class Schedule:
+    """The evaluations of one query over a finite history of events."""
+
+    def __init__(
+        self, query: ContinuousQuery, arrivals: Sequence[Event], *, drain: bool = True, push: bool = False
+    ) -> None:
+        """`arrivals` in the order of arrival; `push` makes each event an instant of its own."""
+        if not query.windows:
+            raise QueryError(f"query {query.name} has no window")
+        self.query = query
+        self.drain = drain
+        self.push = push
+        self.events = in_time_order(arrivals, max(window.spec.lateness for window in query.windows))
+        self.times = [event.time for event in self.events]
+        event_graphs = any(
+            isinstance(inner, Graph)
+            for node in walk(query.pattern)
+            if isinstance(node, Windowed)
+            for inner in walk(node)
+        )
+        self.windows = [
+            WindowHistory(window, self.events, event_graphs=event_graphs) for window in query.windows
+        ]
+        self.time_windows = [window for window in self.windows if window.window.spec.kind is WindowKind.TIME]
+        self.count_windows = [
+            window for window in self.windows if window.window.spec.kind is not WindowKind.TIME
+        ]
+        #: The events of the streams that the query reads.
+        self.read = sorted({position for window in self.windows for position in window.positions})
+
+    def contents(self, evaluation: Evaluation) -> list[Content]:
+        """What each window holds in the state that the evaluation reports."""
+        return [window.content(evaluation.instant, evaluation.applied) for window in self.windows]
+
+    def evaluations(self) -> list[Evaluation]:
+        """All evaluations in order."""
+        if not self.read:
+            return []
+        match self.query.report.policy:
+            case Policy.ON_CONTENT_CHANGE:
+                found = self._content_changes()
+            case Policy.NON_EMPTY_CONTENT:
+                found = [
+                    evaluation
+                    for evaluation in self._content_changes()
+                    if any(content.triples for content in self.contents(evaluation))
+                ]
+            case Policy.ON_WINDOW_CLOSE:
+                found = self._closes()
+            case Policy.PERIODIC:
+                found = self._periods()
+        return sorted(set(found))
+
+    @cached_property
+    def _last(self) -> int:
+        """The last instant of the history: that of the last event or, drained, of the last expiry."""
+        last = self.times[-1]
+        if not self.drain:
+            return last
+        held = [window.content(last, len(self.events)) for window in self.time_windows]
+        return max((end for content in held for end in content.ends()), default=last)
+
+    def _content_changes(self) -> list[Evaluation]:
+        arrivals = {self.times[position] for position in self.read}
+        if self.push:
+            found = [self._at_event(position) for position in self.read]
+        else:
+            found = [self._after(time) for time in arrivals]
+        for window in self.time_windows:
+            for end in {window.end_of(time) for time in window.times}:
+                # with arrivals at the same instant there is one evaluation for both
+                if end <= self._last and end not in arrivals:
+                    if end in window.content(end - 1, bisect_left(self.times, end)).ends():
+                        found.append(self._after(end))
+        return found
+
+    def _closes(self) -> list[Evaluation]:
+        first = self.times[self.read[0]]
+        found = []
+        for window in self.time_windows:
+            spec = window.window.spec
+            offset = spec.t0 + spec.range
+            after_first = offset + ((first - offset) // spec.step + 1) * spec.step
+            for close in range(after_first, self._last + 1, spec.step):
+                found.append(Evaluation(close, False, bisect_left(self.times, close), close - 1))
+        for window in self.count_windows:
+            for number, position in enumerate(window.positions):
+                if window.closes_at(number):
+                    found.append(self._at_event(position) if self.push else self._after(self.times[position]))
+        return found
+
+    def _periods(self) -> list[Evaluation]:
+        period, t0 = self.query.report.period, self.query.windows[0].spec.t0
+        if not period:
+            raise QueryError(f"query {self.query.name} reports PERIODIC without a period")
+
+        def next_multiple(time: int) -> int:
+            return t0 - (t0 - time) // period * period
+
+        first, last = next_multiple(self.times[self.read[0]]), self._last
+        if self.drain:
+            last = next_multiple(last)
+        return [self._after(instant) for instant in range(first, last + 1, period)]
+
+    def _after(self, time: int) -> Evaluation:
+        """The evaluation when all that happens at `time` has happened."""
+        return Evaluation(time, True, bisect_right(self.times, time), time)
+
+    def _at_event(self, position: int) -> Evaluation:
+        time = self.times[position]
+        return Evaluation(time, True, position + 1, time)

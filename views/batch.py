@@ -1,0 +1,57 @@
+"""Events as columns, on their way from a stream to the views."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(slots=True)
+class EventBatch:
+    """Consecutive events of one stream; their triples are spans of one text buffer.
+
+    Term `c` (0 subject, 1 predicate, 2 object) of triple row `i` is the canonical N-Triples text
+    ``text[start[i, c] : start[i, c] + length[i, c]]`` with xxh64 (seed 42) `hashes[i, c]`. Where a
+    language tag was written with capitals, the `tag[i, c]` bytes behind the span are the tag as written.
+    Triples that no registered query can use are not in the batch; their events are.
+
+    Attributes
+    ----------
+    stream : str
+        IRI of the stream ("" for the only stream of an engine).
+    event_time : int64[m]
+        Milliseconds since the epoch.
+    event_first : int64[m + 1]
+        Triples of event `e` are the rows ``event_first[e] : event_first[e + 1]``.
+    event_size : int64[m]
+        How many triples the event had before any were dropped.
+    sign : int8[n]
+        +1 a triple that arrives, -1 one that is deleted.
+    event_graph : list of str
+        Canonical text of each event's graph name, "" where it has none. Empty list: no event has one.
+    event_place : list of (file, line)
+        Where each event came from, for reports of late events. Empty list: unknown.
+    """
+
+    stream: str
+    text: NDArray[np.uint8]
+    start: NDArray[np.int64]
+    length: NDArray[np.int32]
+    tag: NDArray[np.int32]
+    hashes: NDArray[np.int64]
+    sign: NDArray[np.int8]
+    event_time: NDArray[np.int64]
+    event_first: NDArray[np.int64]
+    event_size: NDArray[np.int64]
+    event_graph: list[str] = field(default_factory=list)
+    event_place: list[tuple[str, int]] = field(default_factory=list)
+
+    @property
+    def events(self) -> int:
+        return len(self.event_time)
+
+    @property
+    def triples(self) -> int:
+        return len(self.sign)

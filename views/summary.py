@@ -1,0 +1,93 @@
+"""Query-based summarisation: which triples of a stream some registered query can use.
+
+The test is on hashes, next to the parser, before anything is encoded or stored. A hash that
+collides lets a useless triple through; the operators compare ids, so no answer changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spectra.jit import kernel
+
+
+class SummaryColumns(NamedTuple):
+    """The summary as kernels see it.
+
+    `keep_all`[0] is 1 when every triple is wanted. Otherwise row `r` wants the triples whose
+    component `c` hashes to `hashes[r, c]` for each `c` with `fixed[r, c]`; rows are sorted by
+    predicate hash, those with any predicate first (`anywhere`[0] of them).
+    """
+
+    keep_all: NDArray[np.uint8]
+    anywhere: NDArray[np.int64]
+    hashes: NDArray[np.int64]
+    fixed: NDArray[np.bool_]
+
+
+class Summary:
+    """The union of what the queries on one stream can use."""
+
+    def __init__(self, wanted: Iterable[tuple[int | None, int | None, int | None]], *, keep_all: bool = False) -> None:
+        """`wanted`: one (subject, predicate, object) of hashes per triple pattern, None for a variable."""
+        rows = sorted(set(wanted), key=lambda row: (row[1] is not None, row[1] or 0, repr(row)))
+        self.keep_all = keep_all or any(row == (None, None, None) for row in rows)
+        self.columns = SummaryColumns(
+            keep_all=np.array([self.keep_all], np.uint8),
+            anywhere=np.array([sum(row[1] is None for row in rows)], np.int64),
+            hashes=np.array([[part or 0 for part in row] for row in rows], np.int64).reshape(-1, 3),
+            fixed=np.array([[part is not None for part in row] for row in rows], np.bool_).reshape(-1, 3),
+        )
+
+    @classmethod
+    def everything(cls) -> Summary:
+        return cls((), keep_all=True)
+
+
+@kernel
+def first_of_predicate(summary, predicate):
+    """First row of the summary that asks for `predicate`, or -1."""
+    low, high = summary.anywhere[0], summary.hashes.shape[0]
+    while low < high:
+        middle = (low + high) // 2
+        if summary.hashes[middle, 1] < predicate:
+            low = middle + 1
+        else:
+            high = middle
+    if low < summary.hashes.shape[0] and summary.hashes[low, 1] == predicate:
+        return low
+    return -1
+
+
+@kernel
+def may_use_predicate(summary, predicate):
+    """Whether any query can use a triple with this predicate: what can be asked before the rest is read."""
+    if summary.keep_all[0] or summary.anywhere[0] > 0:
+        return True
+    return first_of_predicate(summary, predicate) >= 0
+
+
+@kernel
+def may_use(summary, subject, predicate, obj):
+    """Whether any query can use the triple with these three hashes."""
+    if summary.keep_all[0]:
+        return True
+    for row in range(summary.anywhere[0]):
+        if (not summary.fixed[row, 0] or summary.hashes[row, 0] == subject) and (
+            not summary.fixed[row, 2] or summary.hashes[row, 2] == obj
+        ):
+            return True
+    row = first_of_predicate(summary, predicate)
+    if row < 0:
+        return False
+    while row < summary.hashes.shape[0] and summary.hashes[row, 1] == predicate:
+        if (not summary.fixed[row, 0] or summary.hashes[row, 0] == subject) and (
+            not summary.fixed[row, 2] or summary.hashes[row, 2] == obj
+        ):
+            return True
+        row += 1
+    return False
