@@ -6,7 +6,7 @@ import re
 from decimal import Decimal
 from typing import NamedTuple
 
-from spectra.sparql.numbers import EXACT, decimal_lexical
+from spectra.sparql.numeric import EXACT, decimal_lexical
 
 _DATE = r"(-?(?:[1-9][0-9]{3,8}|0[0-9]{3}))-([0-9]{2})-([0-9]{2})"
 _ZONE = r"(Z|[+-][0-9]{2}:[0-9]{2})?"

@@ -21,10 +21,10 @@ from uuid import uuid4
 
 from spectra.clock import date_time
 from spectra.dictionary.terms import RDF_LANG_STRING, XSD_STRING
-from spectra.sparql import numbers
+from spectra.sparql import numeric
 from spectra.sparql.date_time import Moment, date_of, zone_duration
 from spectra.sparql.iris import is_absolute, resolve
-from spectra.sparql.numbers import DECIMAL, DOUBLE, FLOAT, INTEGER
+from spectra.sparql.numeric import DECIMAL, DOUBLE, FLOAT, INTEGER
 from spectra.sparql.regex import PatternError, compile_pattern
 from spectra.sparql.regex import replace as replace_matches
 from spectra.sparql.values import (
@@ -378,7 +378,7 @@ def _to_string(value: Value) -> Value | None:
     if kind in (IRI, STRING):
         return string(value.value)
     if kind in (FLOAT, DOUBLE):
-        return string(numbers.double_string(value.value, kind))
+        return string(numeric.double_string(value.value, kind))
     if kind == DURATION:
         return string(value.lexical)
     if kind in (BLANK, LANGUAGE_STRING, ILL_TYPED, UNKNOWN):
@@ -404,13 +404,13 @@ def _to_boolean(value: Value) -> Value | None:
 def _to_double(value: Value) -> Value | None:
     if value.kind == STRING:
         return _parsed(DOUBLE, f"{XSD}double", value)
-    return Value(DOUBLE, numbers.as_double(value.value)) if value.kind <= BOOLEAN else None
+    return Value(DOUBLE, numeric.as_double(value.value)) if value.kind <= BOOLEAN else None
 
 
 def _to_float(value: Value) -> Value | None:
     if value.kind == STRING:
         return _parsed(FLOAT, f"{XSD}float", value)
-    return Value(FLOAT, numbers.as_float(value.value)) if value.kind <= BOOLEAN else None
+    return Value(FLOAT, numeric.as_float(value.value)) if value.kind <= BOOLEAN else None
 
 
 def _to_decimal(value: Value) -> Value | None:
@@ -466,9 +466,9 @@ FUNCTIONS: Final[dict[str, Function]] = {
     "unary-": Function(_negate, 1, 1),
     "unary+": Function(_plus, 1, 1),
     "ABS": Function(_absolute, 1, 1),
-    "CEIL": Function(partial(_rounded, numbers.ceil), 1, 1),
-    "FLOOR": Function(partial(_rounded, numbers.floor), 1, 1),
-    "ROUND": Function(partial(_rounded, numbers.round_half_up), 1, 1),
+    "CEIL": Function(partial(_rounded, numeric.ceil), 1, 1),
+    "FLOOR": Function(partial(_rounded, numeric.floor), 1, 1),
+    "ROUND": Function(partial(_rounded, numeric.round_half_up), 1, 1),
     "SAMETERM": Function(_same_term, 2, 2),
     "ISIRI": Function(_is_iri, 1, 1),
     "ISURI": Function(_is_iri, 1, 1),

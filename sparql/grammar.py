@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from pyparsing import ParseBaseException
 from rdflib.plugins.sparql import parser
 
-from spectra.errors import QueryError
+from spectra.errors import Place, QueryError
 from spectra.sparql.placeholders import Rewritten
 from spectra.sparql.tokens import Kind
 
@@ -49,10 +49,10 @@ _PROBES = (
     ("ORDER BY ?v0", "ORDER BY"),
     ("LIMIT 0", "LIMIT"),
 )
-_PROBED_LENGTH = 10_000  # a longer text is not parsed again for every probe
+_PROBED_LENGTH = 4_000  # a longer text is not parsed again for every probe
 _DEEP_LIMIT = 20_000
-_DEEP_STACK = 256 * 1024 * 1024
-_deep = threading.Lock()
+_DEEP_STACK = 128 * 1024 * 1024
+_one_at_a_time = threading.Lock()
 
 
 def parse(rewritten: Rewritten) -> Any:
@@ -64,17 +64,24 @@ def parse(rewritten: Rewritten) -> Any:
         raise _syntax_error(rewritten, text, error.loc) from None
 
 
-def with_deep_stack(call: Callable[[], Result]) -> Result:
+def with_deep_stack(call: Callable[[], Result], place: Place | None) -> Result:
     """What `call` returns; where it nests too deeply, it runs once more with a larger stack.
+
+    Where that is not enough either, the error names `place`.
 
     rdflib's grammar takes about 30 calls for each pair of parentheses and 9 for each triple pattern of a
     group, so that Python's limit of 1,000 is met at about 100 triple patterns. The limit is one for all
-    threads: it is raised for the deep query only, by one thread at a time, and put back.
+    threads: it is raised for the deep query only and put back. One query is read at a time, because a
+    thread with an ordinary stack must not recurse under the raised limit.
     """
-    try:
-        return call()
-    except RecursionError:
-        pass
+    with _one_at_a_time:
+        try:
+            return call()
+        except RecursionError:
+            return _call_deeply(call, place)
+
+
+def _call_deeply(call: Callable[[], Result], place: Place | None) -> Result:
     outcome: list[Result] = []
     failure: list[BaseException] = []
 
@@ -84,21 +91,21 @@ def with_deep_stack(call: Callable[[], Result]) -> Result:
         except BaseException as error:
             failure.append(error)
 
-    with _deep:
-        limit, stack = sys.getrecursionlimit(), threading.stack_size(_DEEP_STACK)
-        try:
-            sys.setrecursionlimit(max(limit, _DEEP_LIMIT))
-            thread = threading.Thread(target=run, name="spectra-deep-query")
-            thread.start()
-            threading.stack_size(stack)
-            thread.join()
-        finally:
-            threading.stack_size(stack)
-            sys.setrecursionlimit(limit)
+    limit, stack = sys.getrecursionlimit(), threading.stack_size(_DEEP_STACK)
+    try:
+        sys.setrecursionlimit(max(limit, _DEEP_LIMIT))
+        thread = threading.Thread(target=run, name="spectra-deep-query")
+        thread.start()
+        threading.stack_size(stack)
+        thread.join()
+    finally:
+        threading.stack_size(stack)
+        sys.setrecursionlimit(limit)
     if not failure:
         return outcome[0]
     if isinstance(failure[0], RecursionError):
-        raise QueryError("the query is nested too deeply", hint="Split it, or write fewer parentheses.")
+        hint = "Split it, or write fewer parentheses."
+        raise QueryError("the query is nested too deeply", place=place, hint=hint)
     raise failure[0]
 
 

@@ -129,7 +129,7 @@ class Rewritten:
             self.slots[index] = slot
 
     def piece_at(self, offset: int) -> int:
-        """The piece that an offset of `text` belongs to, the next one for a space; past the end, their number."""
+        """The piece at an offset of `text`, the next one for a space; past the end, how many there are."""
         if offset >= self._length:
             return len(self._starts)
         piece = bisect.bisect_right(self._starts, offset) - 1
@@ -140,7 +140,7 @@ class Rewritten:
         return "".join(self._pieces[:piece])
 
     def is_word(self, piece: int) -> bool:
-        return self._pieces[piece].strip().isalpha()
+        return self._pieces[piece].strip()[:1].isalpha()
 
     def token_of(self, piece: int) -> Token:
         """The user's token that a piece stands for; the end of the query past the last one."""

@@ -340,7 +340,7 @@ def _category_ranges(name: str) -> _Ranges:
 
 def replace(pattern: re.Pattern[str], text: str, replacement: str, *, literally: bool = False) -> str:
     """`text` with every match replaced; `$n` in the replacement is a group unless taken `literally`."""
-    if pattern.match("") is not None or pattern.search("") is not None:
+    if pattern.search("") is not None:
         raise PatternError("pattern matches the empty string")
     parts = (replacement,) if literally else _replacement_parts(replacement, pattern.groups)
 

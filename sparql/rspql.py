@@ -97,10 +97,12 @@ def parse_query(
 
     reader = _Reader(Source(text, source))
     reader.read()
-    translation = with_deep_stack(lambda: translate(parse(reader.rewritten), reader.rewritten))
+    translation = with_deep_stack(
+        lambda: translate(parse(reader.rewritten), reader.rewritten), reader.deepest
+    )
     windows = reader.windows(range, step)
     static = translation.static
-    pattern = with_deep_stack(lambda: reader.windowed(translation.pattern, windows))
+    pattern = with_deep_stack(lambda: reader.windowed(translation.pattern, windows), reader.deepest)
     if static and any(window.name == DEFAULT_WINDOW for window in windows):
         # FROM adds to the default graph, which is this window
         windows = tuple(
@@ -141,6 +143,7 @@ class _Reader:
         self.output = OutputOperator.ISTREAM
         self.name = DEFAULT_NAME
         self.options: set[Option] = set()
+        self.deepest: Place | None = None  # the bracket with most others around it
         self.declared: list[_Declared] = []
         self._window_names: list[tuple[str, Token]] = []  # the IRIs that WINDOW patterns use
 
@@ -162,11 +165,15 @@ class _Reader:
 
     def _check_brackets(self) -> None:
         opened: list[Token] = []
+        depth = 0
         for token in self.tokens:
             if token.kind is not Kind.MARK:
                 continue
             if token.text in _BRACKETS:
                 opened.append(token)
+                if len(opened) > depth:
+                    depth = len(opened)
+                    self.deepest = self.source.place(token.start)
             elif token.text in _BRACKETS.values():
                 if not opened:
                     raise self.source.error(f"{token} closes nothing", token)
@@ -174,7 +181,7 @@ class _Reader:
                 if _BRACKETS[opener.text] != token.text:
                     place = self.source.place(opener.start)
                     raise self.source.error(
-                        f"{token} does not close {opener} of {place}",
+                        f"{token} does not close {opener} of line {place.line}, column {place.column}",
                         token,
                         expected=f'"{_BRACKETS[opener.text]}"',
                     )
@@ -273,13 +280,9 @@ class _Reader:
         elif token.kind is Kind.NUMBER:
             slot = _number(token)
             add(f"{slot.sign}{index}", index, slot)
-        elif token.text == "{" and self._after_path(index) and self._rewrite_repeat(index):
-            return
-        elif token.text == "!" and self._rewrite_negated(index):
-            return
         elif token.kind is Kind.LANGUAGE:
             raise self.source.error(f"{token} does not follow a string", token)
-        else:
+        elif not (self._rewrite_repeat(index) or self._rewrite_negated(index)):
             # rdflib takes a modifier of a path only right after its element
             add(token.text, index, glued=token.text in ("?", "*", "+") and self._after_path(index))
 
@@ -339,6 +342,8 @@ class _Reader:
     def _rewrite_repeat(self, index: int) -> bool:
         """`{n}`, `{n,m}`, `{n,}`, `{,m}` as one more step of the path; False where it is none of them."""
         parts: list[Token] = []
+        if self.tokens[index].text != "{" or not self._after_path(index):
+            return False
         for token in self.tokens[index + 1 : index + 5]:
             if token.text == "}":
                 break
@@ -367,6 +372,8 @@ class _Reader:
 
     def _rewrite_negated(self, index: int) -> bool:
         """A negated property set with inverses in it, each as one IRI; False where there is none."""
+        if self.tokens[index].text != "!":
+            return False
         position = index + 1
         listed = self.tokens[position].text == "("
         position += listed
@@ -494,7 +501,7 @@ class _Reader:
             raise QueryError(
                 "plain SPARQL needs a window",
                 place=Place(1, 1, source=self.source.name),
-                hint="Give --range PT1H --step PT10M (in Python range=, step=), or write REGISTER and FROM NAMED WINDOW.",
+                hint="Give --range PT1H --step PT10M (in Python range=, step=), or use FROM NAMED WINDOW.",
             )
         lengths = [
             length if length is None or isinstance(length, int) else duration(length)

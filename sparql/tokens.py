@@ -33,7 +33,7 @@ _TOKEN = re.compile(
     | (?P<variable>[?$]{_VARIABLE})
     | (?P<iri><{_IRI}>)
     | (?P<string>\"\"\"(?:\"{{0,2}}(?:[^\"\\]|\\[\s\S]))*\"\"\"|'''(?:'{{0,2}}(?:[^'\\]|\\[\s\S]))*'''
-        |\"(?:[^\"\\\n\r]|\\[^\n\r])*\"|'(?:[^'\\\n\r]|\\[^\n\r])*')
+        |\"\"(?!\")|''(?!')|\"(?:[^\"\\\n\r]|\\[^\n\r])+\"|'(?:[^'\\\n\r]|\\[^\n\r])+')
     | (?P<label>_:{_LABEL})
     | (?P<local>:(?:{_LOCAL})?)
     | (?P<name>[{_BASE}_]|{_CODE_POINT})
@@ -159,19 +159,18 @@ def tokenize(source: Source) -> list[Token]:
         group = match.lastgroup
         end = match.end()
         if group == "name":
-            run = _RUN.match(text, position)
-            assert run is not None
-            after = run.end()
             local = None
-            if position >= settled and after < len(text) and text[after] == ":":
+            if position >= settled:
+                run = _RUN.match(text, position)
+                assert run is not None
+                settled = run.end()
                 # PN_PREFIX starts with a letter and does not end in a full stop
-                if text[after - 1] != "." and text[position] != "_":
-                    local = _AFTER_PREFIX.match(text, after)
+                if text[settled : settled + 1] == ":" and text[settled - 1] != "." and text[position] != "_":
+                    local = _AFTER_PREFIX.match(text, settled)
             if local is not None:
                 end = local.end()
                 tokens.append(_prefixed_name(source, position, end))
             else:
-                settled = max(settled, after)
                 word = _WORD.match(text, position)
                 assert word is not None
                 end = word.end()

@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from spectra.dictionary.terms import RDF_LANG_STRING, XSD_STRING, Literal, literal_parts, term_text
-from spectra.sparql import numbers
+from spectra.sparql import numeric
 from spectra.sparql.date_time import (
     Moment,
     compare_moments,
@@ -23,7 +23,7 @@ from spectra.sparql.date_time import (
     parse_date_time,
     parse_duration,
 )
-from spectra.sparql.numbers import DECIMAL, DOUBLE, FLOAT, INTEGER, Number
+from spectra.sparql.numeric import DECIMAL, DOUBLE, FLOAT, INTEGER, Number
 
 XSD: Final = "http://www.w3.org/2001/XMLSchema#"
 
@@ -139,9 +139,9 @@ class Value:
 
 def canonical_lexical(kind: int, value: Any) -> str:
     if kind == DECIMAL:
-        return numbers.decimal_lexical(value)
+        return numeric.decimal_lexical(value)
     if kind in _BINARY:
-        return numbers.double_lexical(value, kind)
+        return numeric.double_lexical(value, kind)
     if kind == BOOLEAN:
         return "true" if value else "false"
     if kind == DATE_TIME:
@@ -210,7 +210,7 @@ def in_range(value: int, low: int | None, high: int | None) -> bool:
 
 def _derived(low: int | None, high: int | None) -> _Parser:
     def parse(lexical: str) -> int | None:
-        value = numbers.parse_integer(lexical)
+        value = numeric.parse_integer(lexical)
         return value if value is not None and in_range(value, low, high) else None
 
     return parse
@@ -222,10 +222,10 @@ def _parse_date_time_stamp(lexical: str) -> Moment | None:
 
 
 _KNOWN: Final[dict[str, tuple[int, _Parser]]] = {
-    f"{XSD}integer": (INTEGER, numbers.parse_integer),
-    f"{XSD}decimal": (DECIMAL, numbers.parse_decimal),
-    f"{XSD}float": (FLOAT, numbers.parse_float),
-    f"{XSD}double": (DOUBLE, numbers.parse_double),
+    f"{XSD}integer": (INTEGER, numeric.parse_integer),
+    f"{XSD}decimal": (DECIMAL, numeric.parse_decimal),
+    f"{XSD}float": (FLOAT, numeric.parse_float),
+    f"{XSD}double": (DOUBLE, numeric.parse_double),
     f"{XSD}boolean": (BOOLEAN, _parse_boolean),
     f"{XSD}dateTime": (DATE_TIME, parse_date_time),
     f"{XSD}dateTimeStamp": (DATE_TIME, _parse_date_time_stamp),
@@ -295,19 +295,19 @@ def effective_boolean_value(value: Value) -> bool | None:
 
 
 def add(left: Value, right: Value) -> Value | None:
-    return _arithmetic(numbers.add, INTEGER, left, right)
+    return _arithmetic(numeric.add, INTEGER, left, right)
 
 
 def subtract(left: Value, right: Value) -> Value | None:
-    return _arithmetic(numbers.subtract, INTEGER, left, right)
+    return _arithmetic(numeric.subtract, INTEGER, left, right)
 
 
 def multiply(left: Value, right: Value) -> Value | None:
-    return _arithmetic(numbers.multiply, INTEGER, left, right)
+    return _arithmetic(numeric.multiply, INTEGER, left, right)
 
 
 def divide(left: Value, right: Value) -> Value | None:
-    return _arithmetic(numbers.divide, DECIMAL, left, right)
+    return _arithmetic(numeric.divide, DECIMAL, left, right)
 
 
 def _arithmetic(
@@ -316,7 +316,7 @@ def _arithmetic(
     kind = max(left.kind, right.kind, least)
     if kind > DOUBLE:
         return None
-    result = operation(kind, numbers.promote(left.value, kind), numbers.promote(right.value, kind))
+    result = operation(kind, numeric.promote(left.value, kind), numeric.promote(right.value, kind))
     return None if result is None else Value(kind, result)
 
 
@@ -325,7 +325,7 @@ def _numeric_order(left: Value, right: Value) -> int:
     first: Any = left.value
     second: Any = right.value
     if left.kind != right.kind and kind > DECIMAL:
-        first, second = numbers.promote(first, kind), numbers.promote(second, kind)
+        first, second = numeric.promote(first, kind), numeric.promote(second, kind)
     if first < second:
         return -1
     if first > second:

@@ -91,3 +91,12 @@ def may_use(summary, subject, predicate, obj):
             return True
         row += 1
     return False
+
+
+@kernel
+def usable_rows(summary, columns):
+    """Which rows of (subject, predicate, object) some query can use; hashes or ids, as the summary has them."""
+    usable = np.zeros(columns.shape[0], np.bool_)
+    for row in range(columns.shape[0]):
+        usable[row] = may_use(summary, columns[row, 0], columns[row, 1], columns[row, 2])
+    return usable

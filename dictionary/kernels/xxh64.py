@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numba
 import numpy as np
+
 from spectra.dictionary.kernels import borrowing_kernel
 
 # Plain Python integers do not wrap, and NumPy scalars warn where they do. The masks below make both

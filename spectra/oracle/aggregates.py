@@ -10,10 +10,10 @@ from collections.abc import Sequence
 
 from spectra.errors import InternalError
 from spectra.oracle import numbers
+from spectra.oracle.comparison import greatest, least
 from spectra.oracle.expressions import Scope, Solution, values
 from spectra.oracle.functions import string_value
 from spectra.oracle.numbers import Kind, Number, number, number_text
-from spectra.oracle.ordering import greatest, least
 from spectra.oracle.terms import is_blank, literal_text
 from spectra.sparql.syntax import Aggregate
 

@@ -13,10 +13,10 @@ from functools import lru_cache
 
 from spectra.errors import UnsupportedError
 from spectra.oracle.aggregates import aggregate
+from spectra.oracle.comparison import order_key
 from spectra.oracle.dataset import Dataset, TripleSet
 from spectra.oracle.expressions import Scope, Solution, truths, values
 from spectra.oracle.multiset import Compatible, Solutions, canonical, join, minus
-from spectra.oracle.ordering import term_key
 from spectra.oracle.paths import ends, inverse
 from spectra.oracle.substitute import substitute
 from spectra.oracle.walk import walk
@@ -255,7 +255,7 @@ class _Evaluation:
         # sorting is stable, so the least significant key goes first
         for expression, descending in reversed(keys):
             column = values(expression, ordered, scope)
-            rows = sorted(range(len(ordered)), key=lambda row: term_key(column[row]), reverse=descending)
+            rows = sorted(range(len(ordered)), key=lambda row: order_key(column[row]), reverse=descending)
             ordered = [ordered[row] for row in rows]
         return ordered
 

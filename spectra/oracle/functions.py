@@ -1,18 +1,16 @@
-"""SPARQL functions of given terms: logic and numbers here, strings and dates by pyoxigraph.
-
-pyoxigraph rewrites numeric literals ("01"^^xsd:integer becomes "1"), so it only ever sees the
-arguments of functions whose result does not depend on that, and never returns an argument.
-"""
+"""SPARQL functions of given terms: terms and numbers here, strings and dates by pyoxigraph."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from decimal import Decimal
-from typing import TYPE_CHECKING
 
 from spectra.errors import UnsupportedError
 from spectra.oracle import numbers
+from spectra.oracle.comparison import Space, equals, less, space
 from spectra.oracle.numbers import Kind, Number, number, number_text
+from spectra.oracle.pyoxigraph_functions import Arguments, ask
 from spectra.oracle.terms import (
     RDF_LANG_STRING,
     XSD,
@@ -24,18 +22,14 @@ from spectra.oracle.terms import (
     literal_text,
 )
 
-if TYPE_CHECKING:
-    import pyoxigraph
-
-#: What the arguments of a call evaluated to.
-Arguments = tuple[str, ...]
-
 _COMPARISONS = ("=", "!=", "<", ">", "<=", ">=")
 _BY_PYOXIGRAPH = {
-    "STRLEN", "SUBSTR", "UCASE", "LCASE", "STRSTARTS", "STRENDS", "CONTAINS", "STRBEFORE", "STRAFTER",
+    "STRLEN", "UCASE", "LCASE", "STRSTARTS", "STRENDS", "CONTAINS", "STRBEFORE", "STRAFTER",
     "ENCODE_FOR_URI", "CONCAT", "LANGMATCHES", "REGEX", "REPLACE", "YEAR", "MONTH", "DAY", "HOURS", "MINUTES",
     "SECONDS", "TIMEZONE", "TZ", "MD5", "SHA1", "SHA256", "SHA384", "SHA512", "IRI", "URI",
+    f"<{XSD}dateTime>",
 }  # fmt: skip
+_TAG = re.compile(r"[a-zA-Z]{1,8}(-[a-zA-Z0-9]{1,8})*\Z")
 _VOLATILE = {"RAND", "UUID", "STRUUID", "BNODE"}
 
 _known: dict[tuple[str, str | None, Arguments], str | None] = {}
@@ -61,7 +55,7 @@ def effective_boolean_value(text: str) -> bool | None:
         return None
     if parts.datatype == XSD + "boolean":
         return parts.lexical in ("true", "1")
-    if parts.datatype == XSD + "string":
+    if parts.datatype in (XSD + "string", RDF_LANG_STRING):
         return parts.lexical != ""
     value = number(text)
     if value is not None:
@@ -73,11 +67,14 @@ def effective_boolean_value(text: str) -> bool | None:
 
 def _compute(function: str, rows: Sequence[Arguments], base: str | None) -> list[str | None]:
     if function in _COMPARISONS:
-        return _compare(function, rows)
+        return [_compare(function, left, right) for left, right in rows]
+    if function == "SUBSTR":
+        # pyoxigraph takes any integer for a value of xsd:byte
+        positions = [all(number(position) is not None for position in row[1:]) for row in rows]
+        answers = ask("SUBSTR({})", rows, base)
+        return [answer if valid else None for answer, valid in zip(answers, positions, strict=True)]
     if function in _BY_PYOXIGRAPH:
-        return _ask_pyoxigraph(f"{function}({{}})", rows, base)
-    if function == f"<{XSD}dateTime>":
-        return [_cast_date_time(row, base) for row in rows]
+        return ask(f"{function}({{}})", rows, base)
     if function in _OWN:
         return [_OWN[function](*row) for row in rows]
     if function in _VOLATILE:
@@ -88,36 +85,22 @@ def _compute(function: str, rows: Sequence[Arguments], base: str | None) -> list
 # --- comparison ---------------------------------------------------------------------------
 
 
-def _compare(operator: str, rows: Sequence[Arguments]) -> list[str | None]:
-    results: list[str | None] = [None] * len(rows)
-    others: list[int] = []
-    for index, (left, right) in enumerate(rows):
-        a, b = number(left), number(right)
-        if a is not None and b is not None:
-            results[index] = boolean_text(_holds(operator, numbers.compare(a, b)))
-        elif operator in ("=", "!=") and left == right:
-            results[index] = boolean_text(operator == "=")
-        elif is_literal(left) and is_literal(right):
-            others.append(index)
-        elif operator in ("=", "!="):
-            results[index] = boolean_text(operator == "!=")
-    answers = _ask_pyoxigraph(f"({{}} {operator} {{}})", [rows[index] for index in others], None)
-    for index, answer in zip(others, answers, strict=True):
-        results[index] = answer
-    return results
-
-
-def _holds(operator: str, order: int | None) -> bool:
-    if order is None:
-        return operator == "!="
-    return {
-        "=": order == 0,
-        "!=": order != 0,
-        "<": order < 0,
-        ">": order > 0,
-        "<=": order <= 0,
-        ">=": order >= 0,
-    }[operator]
+def _compare(operator: str, left: str, right: str) -> str | None:
+    match operator:
+        case "=":
+            result = equals(left, right)
+        case "!=":
+            equal = equals(left, right)
+            result = None if equal is None else not equal
+        case "<":
+            result = less(left, right)
+        case ">":
+            result = less(right, left)
+        case "<=":
+            result = less(left, right, or_equal=True)
+        case _:
+            result = less(right, left, or_equal=True)
+    return None if result is None else boolean_text(result)
 
 
 # --- terms and numbers --------------------------------------------------------------------
@@ -185,7 +168,7 @@ def _strlang(lexical: str, language: str) -> str | None:
     parts, tag = literal(lexical), literal(language)
     if parts is None or parts.datatype != XSD + "string" or tag is None or tag.datatype != XSD + "string":
         return None
-    return literal_text(parts.lexical, RDF_LANG_STRING, tag.lexical) if tag.lexical else None
+    return literal_text(parts.lexical, RDF_LANG_STRING, tag.lexical) if _TAG.match(tag.lexical) else None
 
 
 # --- casts (section 17.5) -----------------------------------------------------------------
@@ -199,7 +182,7 @@ def _cast_string(text: str) -> str | None:
     if parts is not None and parts.datatype == XSD + "boolean":
         truth = _boolean(parts.lexical)
         return None if truth is None else literal_text("true" if truth else "false")
-    if parts is not None and parts.datatype == RDF_LANG_STRING:
+    if space(text) in (Space.BLANK, Space.LANGUAGE_STRING, Space.UNKNOWN):
         return None
     return _str(text)
 
@@ -248,16 +231,6 @@ def _cast_number(name: str, text: str) -> str | None:
     return None if whole is None else literal_text(numbers.lexical_form(whole), XSD + name)
 
 
-def _cast_date_time(row: Arguments, base: str | None) -> str | None:
-    parts = literal(row[0])
-    if parts is None or parts.datatype not in (XSD + "string", XSD + "dateTime"):
-        return None
-    lexical = parts.lexical.strip()
-    text = literal_text(lexical, XSD + "dateTime")
-    # pyoxigraph says whether it is one; the lexical form stays as written
-    return text if _ask_pyoxigraph("YEAR({})", [(text,)], base)[0] is not None else None
-
-
 _OWN: dict[str, Callable[..., str | None]] = {
     "+": lambda left, right: _arithmetic("+", left, right),
     "-": lambda left, right: _arithmetic("-", left, right),
@@ -287,48 +260,3 @@ _OWN: dict[str, Callable[..., str | None]] = {
         for name in (*numbers.INTEGER_TYPES, "decimal", "float", "double")
     },
 }
-
-
-# --- pyoxigraph ---------------------------------------------------------------------------
-
-
-def term_text(term: object) -> str:
-    """Canonical text of a pyoxigraph term."""
-    import pyoxigraph
-
-    if isinstance(term, pyoxigraph.NamedNode):
-        return f"<{term.value}>"
-    if isinstance(term, pyoxigraph.BlankNode):
-        return f"_:{term.value}"
-    assert isinstance(term, pyoxigraph.Literal)
-    return literal_text(term.value, term.datatype.value, term.language or "")
-
-
-_stores: list[pyoxigraph.Store] = []
-
-
-def _ask_pyoxigraph(form: str, rows: Sequence[Arguments], base: str | None) -> list[str | None]:
-    """Results of an expression with one `{}` for each argument, or one for the whole list of them."""
-    results: list[str | None] = [None] * len(rows)
-    by_arity: dict[int, list[int]] = {}
-    for index, row in enumerate(rows):
-        # no string, date or comparison function takes a blank node, and VALUES cannot name one
-        if not any(is_blank(argument) for argument in row):
-            by_arity.setdefault(len(row), []).append(index)
-    if not by_arity:
-        return results
-    import pyoxigraph
-
-    if not _stores:
-        _stores.append(pyoxigraph.Store())
-    for arity, indexes in by_arity.items():
-        names = [f"?a{position}" for position in range(arity)]
-        expression = form.format(*names) if form.count("{}") == arity else form.format(", ".join(names))
-        values = "\n".join(f"({index} {' '.join(rows[index])})" for index in indexes)
-        text = f"SELECT ?i ({expression} AS ?r) WHERE {{ VALUES (?i {' '.join(names)}) {{\n{values}\n}} }}"
-        solutions = _stores[0].query(text, base_iri=base)
-        assert isinstance(solutions, pyoxigraph.QuerySolutions)
-        for solution in solutions:
-            if solution["r"] is not None:
-                results[int(solution["i"].value)] = term_text(solution["r"])
-    return results

@@ -62,9 +62,22 @@ def render_pattern(pattern: Pattern) -> str:
 
 
 def render_term(term: Term) -> str:
+    """A term of a triple pattern; a variable that no projection can name is a blank node there."""
     if isinstance(term, Variable):
-        return term.name if term.name.startswith("_:") else f"?{term.name}"
+        return f"_:{_hidden(term)}" if term.name.startswith("_:") else str(term)
     return term
+
+
+def _variable(variable: Variable) -> str:
+    """A variable outside of triple patterns, where no blank node can stand."""
+    return f"?{_hidden(variable)}" if variable.name.startswith("_:") else str(variable)
+
+
+def _hidden(variable: Variable) -> str:
+    letters = (
+        letter if letter.isascii() and letter.isalnum() else f"_{ord(letter):x}_" for letter in variable.name
+    )
+    return "hidden" + "".join(letters)
 
 
 def render_path(path: PathExpression) -> str:
@@ -94,7 +107,7 @@ def render_path(path: PathExpression) -> str:
 def render_expression(expression: Expression) -> str:
     match expression:
         case Variable():
-            return render_term(expression)
+            return _variable(expression)
         case Constant(term):
             return term
         case Exists(pattern, negated):
@@ -134,12 +147,12 @@ def _inside(pattern: Pattern) -> str:
         case Windowed(name, inner):
             return f"WINDOW {render_term(name)} {render_pattern(inner)}"
         case Extend(inner, variable, expression):
-            return f"{render_pattern(inner)} BIND ({render_expression(expression)} AS {variable})"
+            return f"{render_pattern(inner)} BIND ({render_expression(expression)} AS {_variable(variable)})"
         case Values(variables, rows):
             lines = " ".join(
                 f"({' '.join('UNDEF' if term is None else term for term in row)})" for row in rows
             )
-            return f"VALUES ({' '.join(map(str, variables))}) {{ {lines} }}"
+            return f"VALUES ({' '.join(map(_variable, variables))}) {{ {lines} }}"
         case Service():
             raise InternalError("SERVICE has no text to ask another evaluator")
         case _:
@@ -169,7 +182,7 @@ def _select(pattern: Pattern) -> str | None:
         modifier = "DISTINCT " if isinstance(below, Distinct) else "REDUCED "
         below = below.pattern
     if isinstance(below, Project):
-        projection = " ".join(map(str, below.variables)) or "*"
+        projection = " ".join(map(_variable, below.variables)) or "*"
         below = below.pattern
     if isinstance(below, OrderBy):
         keys = " ".join(
@@ -183,11 +196,14 @@ def _select(pattern: Pattern) -> str | None:
 
 
 def _grouped(group: Group) -> str:
-    results = [str(variable) for variable, _ in group.keys]
-    results += [f"({render_expression(function)} AS {variable})" for variable, function in group.aggregates]
+    results = [_variable(variable) for variable, _ in group.keys]
+    results += [_named(function, variable) for variable, function in group.aggregates]
     keys = " ".join(
-        str(variable) if variable == key else f"({render_expression(key)} AS {variable})"
-        for variable, key in group.keys
+        _variable(variable) if variable == key else _named(key, variable) for variable, key in group.keys
     )
     grouping = f" GROUP BY {keys}" if keys else ""
     return f"SELECT {' '.join(results)} WHERE {render_pattern(group.pattern)}{grouping}"
+
+
+def _named(expression: Expression, variable: Variable) -> str:
+    return f"({render_expression(expression)} AS {_variable(variable)})"

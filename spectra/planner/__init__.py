@@ -1,1 +1,1 @@
-
+"""Logical plan -> physical plan."""

@@ -40,7 +40,8 @@ def from_triples(
     rows = len(triples)
     return EventBatch(
         stream=stream,
-        text=np.frombuffer(joined, np.uint8),
+        # writable as a scanned text is, so that kernels are not compiled a second time for it
+        text=np.frombuffer(joined, np.uint8).copy(),
         start=np.array([0, *ends[:-1]][: len(ends)], np.int64).reshape(rows, 3),
         length=np.array([len(text) for text in texts], np.int32).reshape(rows, 3),
         tag=np.array([len(tag) for tag in tags], np.int32).reshape(rows, 3),

@@ -48,14 +48,15 @@ class FileReader:
         timed = []
         for file in files:
             try:
-                time = (
-                    name_time(file.stem)
-                    if self._time_from == "name"
-                    else file.path.stat().st_mtime_ns // 1_000_000
-                )
+                if self._time_from == "name":
+                    time = name_time(file.stem)
+                else:
+                    time = file.path.stat().st_mtime_ns // 1_000_000
                 timed.append(file._replace(time=time))
             except StreamError:
                 self._reading.quarantine.add(file.name, 0, "no time in the file name", "")
+            except OSError:
+                self._reading.quarantine.add(file.name, 0, "unreadable file", "")
         return timed
 
     def _timed_by_predicate(self, files: list[InputFile]) -> list[InputFile]:
@@ -64,7 +65,9 @@ class FileReader:
         nothing = Scanner(FILE, Summary(()), time_predicate=self._time_from)
         unreported = Reading(self._reading.stream, Quarantine())
         timed = []
+        unreadable = {file.name for file in files}
         for buffer, segments, packed in packs(unreported, files):
+            unreadable.difference_update(file.name for file in packed)
             scan = nothing.scan(buffer, segments)
             for file, event in zip(packed, scan.tables.event.tolist(), strict=True):
                 if not event[E_TIME_LENGTH]:
@@ -75,6 +78,8 @@ class FileReader:
                     timed.append(file._replace(time=time))
                 except StreamError as error:
                     self._reading.quarantine.add(file.name, 0, "unreadable time", error.message)
+        for name in sorted(unreadable):
+            self._reading.quarantine.add(name, 0, "unreadable file", "")
         return timed
 
 

@@ -25,6 +25,7 @@ class Octets:
         self._compressed = path.suffix == ".gz"
         self._at_start = True
         self._member: zlib._Decompress | None = None
+        self._members = 0
         self._pending = b""
 
     def __enter__(self) -> Octets:
@@ -72,11 +73,12 @@ class Octets:
                 self.damage = "truncated gzip"
             return b""
         if self._member is None:
-            if not self._at_start:
-                # members may be padded with zeros
+            if self._members > 0:
+                # what follows a member may be padding
                 block = block.lstrip(b"\0")
                 if not block:
                     return b""
+            self._members += 1
             self._member = zlib.decompressobj(_GZIP_FORMAT)
         before = self._member.copy()
         try:

@@ -19,15 +19,15 @@ class Quarantine:
     With `strict` the first one raises instead. `append` goes on with the records of an earlier run.
     """
 
-    def __init__(self, path: Path | None = None, strict: bool = False, *, append: bool = False) -> None:
-        self.path = path
+    def __init__(self, path: str | Path | None = None, strict: bool = False, *, append: bool = False) -> None:
+        self.path = None if path is None else Path(path)
         self.strict = strict
         self.reasons: Counter[str] = Counter()
         self.count = 0
         self._file = None
-        if path is not None:
+        if self.path is not None:
             try:
-                self._file = path.open("a" if append else "w", buffering=1, encoding="utf-8")
+                self._file = self.path.open("a" if append else "w", buffering=1, encoding="utf-8")
             except OSError as error:
                 raise StreamError(
                     f'cannot write the quarantine file "{path}"',

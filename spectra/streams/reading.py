@@ -47,7 +47,10 @@ class Reading:
 
     def scans(self, file: InputFile, scanner: Scanner) -> Iterator[Scan]:
         """The file piece by piece, cut between events, reported."""
-        with Octets(file.path) as octets:
+        octets = self._open(file)
+        if octets is None:
+            return
+        with octets:
             text, line, wanted, scope = b"", 0, BATCH_BYTES, file.scope
             final = False
             while not final:
@@ -67,15 +70,26 @@ class Reading:
                 # An event that does not fit is read with as much again, so that the work stays linear.
                 wanted = max(BATCH_BYTES, len(text))
 
-    def whole(self, file: InputFile) -> bytes:
-        """All whole lines of a file."""
-        with Octets(file.path) as octets:
+    def whole(self, file: InputFile) -> bytes | None:
+        """All whole lines of a file; None where it cannot be read."""
+        octets = self._open(file)
+        if octets is None:
+            return None
+        with octets:
             text = octets.read_all()
         if octets.damage:
             end = text.rfind(b"\n") + 1
             self.quarantine.add(file.name, len(text[:end].splitlines()) + 1, octets.damage, text[end:])
             text = text[:end]
         return text
+
+    def _open(self, file: InputFile) -> Octets | None:
+        """A file that went away or may not be read is quarantined whole: the others can still be used."""
+        try:
+            return Octets(file.path)
+        except OSError as error:
+            self.quarantine.add(file.name, 0, "unreadable file", error.strerror or str(error))
+            return None
 
     def batch(
         self,
@@ -139,6 +153,8 @@ def packs(
     size = 0
     for file in files:
         text = reading.whole(file)
+        if text is None:
+            continue
         if packed and size + len(text) > BATCH_BYTES:
             yield _pack(texts, packed)
             texts, packed, size = [], [], 0

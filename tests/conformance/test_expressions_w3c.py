@@ -266,4 +266,15 @@ def test_w3c(case: Case):
 
 
 def test_the_suites_are_whole():
-    assert Counter(case.suite for case in CASES) == {}
+    assert Counter(case.suite for case in CASES) == {
+        "sparql10/boolean-effective-value": 7,
+        "sparql10/cast": 7,
+        "sparql10/expr-builtin": 25,
+        "sparql10/expr-equals": 15,
+        "sparql10/expr-ops": 18,
+        "sparql10/open-world": 18,
+        "sparql10/regex": 21,
+        "sparql10/type-promotion": 30,
+        "sparql11/cast": 6,
+        "sparql11/functions": 75,
+    }

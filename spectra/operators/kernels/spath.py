@@ -565,6 +565,9 @@ def count_term(views, terms, automaton, out, written, at, kind, row, side, posit
     else:
         terms.end[term] = max(before, end_at(views, row, position))
     after = terms.end[term] if terms.count[term] > 0 else np.int64(NO_END)
+    for end in range(2):
+        if automaton.ends[end] != 0 and automaton.ends[end] != term:
+            return written
     if before == NO_END and after != NO_END:
         return emit(automaton, out, written, at, 1, after, term, term, counting)
     if before != NO_END and after == NO_END:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Literal
 
 import numpy as np
 
@@ -22,6 +23,8 @@ class SPath:
 
     `root` and `target` are the two ends: a term id, or a variable's name. The trees grow from
     `root`; the planner gives the constant end as root and the automaton in that direction.
+    `empty` says what the empty path matches where the automaton accepts it: the constant at an end
+    whatever the window holds, or the terms of the window. By default, the constant where there is one.
     """
 
     def __init__(
@@ -32,19 +35,22 @@ class SPath:
         target: int | str,
         encode: Callable[[str], int],
         *,
+        empty: Literal["none", "constant", "terms"] | None = None,
         removals: bool = True,
         extensions: bool = True,
     ) -> None:
         self._views = views
         self._removals = removals
         self._extensions = extensions
-        self._empty_path = dfa.accepts_empty
         ends = [end for end in (root, target) if isinstance(end, str)]
         self.variables = tuple(dict.fromkeys(ends))
         self._root_id = root if isinstance(root, int) else 0
         self._target_id = target if isinstance(target, int) else 0
         both_variable = len(ends) == 2
-        needs_terms = dfa.accepts_empty and both_variable
+        if empty is None:
+            empty = "none" if not dfa.accepts_empty else "terms" if both_variable else "constant"
+        self._empty = empty
+        needs_terms = empty == "terms"
 
         outgoing_masks, incoming_masks = [], []
         for label in dfa.labels:
@@ -93,7 +99,7 @@ class SPath:
 
     def initial(self, at: int) -> Deltas:
         """The empty path of a constant holds whatever the window holds."""
-        if not self._empty_path or (not self._root_id and not self._target_id):
+        if self._empty != "constant":
             return Deltas.empty(len(self.variables))
         if self._root_id and self._target_id and self._root_id != self._target_id:
             return Deltas.empty(len(self.variables))
@@ -166,6 +172,8 @@ class SPath:
         rows, until = pairs[keep], trees.end[nodes][keep]
         if automaton.flags[1]:
             terms = np.flatnonzero(self._terms.count > 0).astype(np.int32)
+            for constant in (self._root_id, self._target_id):
+                terms = terms[terms == constant] if constant else terms
             rows = np.concatenate((rows, np.column_stack((terms, terms))))
             until = np.concatenate((until, self._terms.end[terms]))
         if self._views.counting:

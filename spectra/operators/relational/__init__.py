@@ -1,1 +1,1 @@
-
+"""The rest of SPARQL, on signed changes."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
+from spectra.oracle import Event, OracleAnswer
+from spectra.oracle.walk import walk
 from spectra.sparql.query import (
     ContinuousQuery,
     Form,
@@ -28,9 +30,6 @@ from spectra.sparql.syntax import (
     Windowed,
 )
 
-from spectra.oracle import Event, OracleAnswer
-from spectra.oracle.walk import walk
-
 EX = "http://example.org/"
 XSD = "http://www.w3.org/2001/XMLSchema#"
 X, Y, Z = Variable("x"), Variable("y"), Variable("z")
@@ -50,7 +49,7 @@ def integer(value: int | str) -> str:
 
 
 def term(text: str) -> Term:
-    """`?x` a variable, `_b` a blank node of a pattern, a number, a quoted string, otherwise an IRI of the example."""
+    """`?x` a variable, `_b` a blank node of a pattern, a number, a quoted string, else an IRI."""
     if text.startswith("?"):
         return Variable(text[1:])
     if text.startswith("_"):

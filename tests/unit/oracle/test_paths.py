@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from spectra.oracle import Dataset, TripleSet, evaluate
 from spectra.sparql.syntax import (
     AlternativePath,
     Bgp,
@@ -21,8 +22,6 @@ from spectra.sparql.syntax import (
     ZeroOrMorePath,
     ZeroOrOnePath,
 )
-
-from spectra.oracle import Dataset, TripleSet, evaluate
 from tests.unit.oracle.build import X, Y, bgp, iri, link, pairs, path, triples
 
 P, Q = link("p"), link("q")

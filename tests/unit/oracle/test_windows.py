@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+
+from spectra.errors import QueryError, UnsupportedError
+from spectra.oracle import recompute
 from spectra.sparql.query import Option, WindowKind
 from spectra.sparql.syntax import (
     Aggregate,
@@ -21,9 +24,6 @@ from spectra.sparql.syntax import (
     Windowed,
     ZeroOrMorePath,
 )
-
-from spectra.errors import QueryError, UnsupportedError
-from spectra.oracle import recompute
 from tests.unit.oracle.build import (
     X,
     Z,

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from spectra.sparql.syntax import OneOrMorePath
-
 from spectra.oracle import recompute
+from spectra.sparql.syntax import OneOrMorePath
 from tests.unit.oracle.build import event, lines, link, path, query, window
 
 REACH = path("?x", OneOrMorePath(link("pays")), "?y")

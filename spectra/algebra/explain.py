@@ -1,0 +1,128 @@
+"""A plan as short indented text: for people, for golden files, for debugging."""
+
+from __future__ import annotations
+
+from spectra.algebra import nodes
+from spectra.algebra.nodes import Node, Source
+from spectra.sparql import syntax
+from spectra.sparql.syntax import (
+    AlternativePath,
+    InversePath,
+    Link,
+    NegatedPropertySet,
+    OneOrMorePath,
+    PathExpression,
+    RepeatPath,
+    SequencePath,
+    Variable,
+    ZeroOrMorePath,
+    ZeroOrOnePath,
+)
+
+
+def explain(node: Node) -> str:
+    """The plan, one node per line, inputs indented below what they feed."""
+    return "\n".join(_lines(node, 0))
+
+
+def _lines(node: Node, depth: int) -> list[str]:
+    lines = [f"{'  ' * depth}{label(node)}"]
+    for child in nodes.children(node):
+        lines += _lines(child, depth + 1)
+    return lines
+
+
+def label(node: Node) -> str:
+    """What a node does, on one line."""
+    match node:
+        case nodes.WScan(source, s, p, o):
+            return f"WScan[{_term(s)} {_term(p)} {_term(o)}] {_source(source)}"
+        case nodes.Path(source, s, path, o):
+            return f"Path[{_term(s)} {path_text(path)} {_term(o)}] {_source(source)}"
+        case nodes.Filter(condition, _):
+            return f"Filter[{expression_text(condition)}]"
+        case nodes.Extend(variable, expression, _):
+            return f"Extend[?{variable} := {expression_text(expression)}]"
+        case nodes.Values(names, rows):
+            return f"Values[{_names(names)}] {len(rows)} rows"
+        case nodes.Project(names, _):
+            return f"Project[{_names(names)}]"
+        case nodes.Construct(template, _):
+            triples = " . ".join(f"{_term(t.subject)} {_term(t.predicate)} {_term(t.object)}" for t in template)
+            return f"Construct[{triples}]"
+        case _:
+            return type(node).__name__
+
+
+def _names(names: tuple[str, ...]) -> str:
+    return " ".join(f"?{name}" for name in names)
+
+
+def _term(term: syntax.Term) -> str:
+    return str(term) if isinstance(term, Variable) else term
+
+
+def _source(source: Source) -> str:
+    if source.static:
+        return f"static <{source.name}>" if source.name else "static"
+    return f"<{source.name}>"
+
+
+def path_text(path: PathExpression) -> str:
+    """A path in SPARQL's syntax."""
+    match path:
+        case Link(predicate):
+            return predicate
+        case InversePath(inner):
+            return f"^{_element(inner)}"
+        case SequencePath(parts):
+            return "/".join(_element(part) for part in parts)
+        case AlternativePath(parts):
+            return "|".join(_element(part) for part in parts)
+        case ZeroOrMorePath(inner):
+            return f"{_element(inner)}*"
+        case OneOrMorePath(inner):
+            return f"{_element(inner)}+"
+        case ZeroOrOnePath(inner):
+            return f"{_element(inner)}?"
+        case RepeatPath(inner, low, high):
+            bounds = f"{low}" if low == high else f"{low},{'' if high is None else high}"
+            return f"{_element(inner)}{{{bounds}}}"
+        case NegatedPropertySet(forward, backward):
+            parts = [*(forward or ()), *(f"^{predicate}" for predicate in backward or ())]
+            return f"!({'|'.join(parts)})"
+
+
+def _element(path: PathExpression) -> str:
+    text = path_text(path)
+    return text if isinstance(path, (Link, NegatedPropertySet)) else f"({text})"
+
+
+_INFIX = {"=", "!=", "<", ">", "<=", ">=", "&&", "||", "+", "-", "*", "/"}
+
+
+def expression_text(expression: syntax.Expression) -> str:
+    """An expression in SPARQL's syntax, with parentheses around every operator below another."""
+    match expression:
+        case Variable():
+            return str(expression)
+        case syntax.Constant(term):
+            return term
+        case syntax.Call(function, arguments):
+            texts = [expression_text(argument) for argument in arguments]
+            inner = [
+                f"({text})" if isinstance(argument, syntax.Call) and argument.function in _INFIX else text
+                for text, argument in zip(texts, arguments, strict=True)
+            ]
+            if function in _INFIX:
+                return f" {function} ".join(inner)
+            if function in ("!", "unary-", "unary+"):
+                return f"{function[-1]}{inner[0]}"
+            if function in ("IN", "NOT IN"):
+                return f"{inner[0]} {function} ({', '.join(texts[1:])})"
+            return f"{function}({', '.join(texts)})"
+        case syntax.Exists(_, negated):
+            return "NOT EXISTS { … }" if negated else "EXISTS { … }"
+        case syntax.Aggregate(function, argument, distinct, _):
+            inside = "*" if argument is None else expression_text(argument)
+            return f"{function}({'DISTINCT ' if distinct else ''}{inside})"

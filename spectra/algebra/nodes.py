@@ -1,0 +1,222 @@
+"""Logical nodes. Frozen, comparable, and they refuse to be built wrong.
+
+Every node has `variables` (what its solutions may bind, in order) and `certain` (what every solution
+binds). WSCAN, FILTER, UNION, PATTERN and PATH are the streaming graph algebra; the others are what
+SPARQL has on top of it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Union as AnyOf
+
+from spectra.errors import InternalError
+from spectra.sparql.syntax import Expression, PathExpression, Term, TriplePattern, Variable
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A graph to match: a window by its IRI, or a static graph ("" is the default graph)."""
+
+    name: str
+    static: bool = False
+
+
+def _names(*terms: Term) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(term.name for term in terms if isinstance(term, Variable)))
+
+
+@dataclass(frozen=True, slots=True)
+class WScan:
+    """WSCAN: the triples of one graph that match a triple pattern."""
+
+    source: Source
+    subject: Term
+    predicate: Term
+    object: Term
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        return _names(self.subject, self.predicate, self.object)
+
+    @property
+    def certain(self) -> frozenset[str]:
+        return frozenset(self.variables)
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """PATH: the pairs of terms that a path of one graph connects, each pair once."""
+
+    source: Source
+    subject: Term
+    path: PathExpression
+    object: Term
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        return _names(self.subject, self.object)
+
+    @property
+    def certain(self) -> frozenset[str]:
+        return frozenset(self.variables)
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """PATTERN: the compatible combinations of all inputs; of none, the one empty solution."""
+
+    inputs: tuple[Node, ...]
+
+    def __post_init__(self) -> None:
+        if any(isinstance(node, Pattern) for node in self.inputs):
+            raise InternalError("a PATTERN directly below a PATTERN is one PATTERN")
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(name for node in self.inputs for name in node.variables))
+
+    @property
+    def certain(self) -> frozenset[str]:
+        return frozenset().union(*(node.certain for node in self.inputs))
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """FILTER: the solutions for which a condition holds."""
+
+    condition: Expression
+    input: Node
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        return self.input.variables
+
+    @property
+    def certain(self) -> frozenset[str]:
+        return self.input.certain
+
+
+@dataclass(frozen=True, slots=True)
+class Union:
+    """UNION: the solutions of all inputs, duplicates kept."""
+
+    inputs: tuple[Node, ...]
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(name for node in self.inputs for name in node.variables))
+
+    @property
+    def certain(self) -> frozenset[str]:
+        if not self.inputs:
+            return frozenset()
+        return frozenset.intersection(*(node.certain for node in self.inputs))
+
+
+@dataclass(frozen=True, slots=True)
+class Extend:
+    """BIND: one more variable, computed from the others; unbound on an error."""
+
+    variable: str
+    expression: Expression
+    input: Node
+
+    def __post_init__(self) -> None:
+        if self.variable in self.input.variables:
+            raise InternalError(f"?{self.variable} is bound already")
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        return (*self.input.variables, self.variable)
+
+    @property
+    def certain(self) -> frozenset[str]:
+        return self.input.certain
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """VALUES: a fixed bag of solutions; None is unbound."""
+
+    names: tuple[str, ...]
+    rows: tuple[tuple[str | None, ...], ...]
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        return self.names
+
+    @property
+    def certain(self) -> frozenset[str]:
+        return frozenset(
+            name for at, name in enumerate(self.names) if all(row[at] is not None for row in self.rows)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """The solutions restricted to some variables, duplicates kept."""
+
+    names: tuple[str, ...]
+    input: Node
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        return self.names
+
+    @property
+    def certain(self) -> frozenset[str]:
+        return self.input.certain & frozenset(self.names)
+
+
+@dataclass(frozen=True, slots=True)
+class Distinct:
+    """Each solution once."""
+
+    input: Node
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        return self.input.variables
+
+    @property
+    def certain(self) -> frozenset[str]:
+        return self.input.certain
+
+
+@dataclass(frozen=True, slots=True)
+class Construct:
+    """The triples of a template, over three variables s, p, o, duplicates kept."""
+
+    template: tuple[TriplePattern, ...]
+    input: Node
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        return ("s", "p", "o")
+
+    @property
+    def certain(self) -> frozenset[str]:
+        return frozenset(self.variables)
+
+
+Node = AnyOf[WScan, Path, Pattern, Filter, Union, Extend, Values, Project, Distinct, Construct]
+
+
+def children(node: Node) -> tuple[Node, ...]:
+    """The inputs of a node."""
+    match node:
+        case Pattern(inputs) | Union(inputs):
+            return inputs
+        case Filter() | Extend() | Project() | Distinct() | Construct():
+            return (node.input,)
+        case _:
+            return ()
+
+
+def pattern_of(*nodes: Node) -> Node:
+    """The PATTERN of several nodes, flattened; a single node stands for itself."""
+    inputs: list[Node] = []
+    for node in nodes:
+        inputs += node.inputs if isinstance(node, Pattern) else (node,)
+    return inputs[0] if len(inputs) == 1 else Pattern(tuple(inputs))

@@ -1,0 +1,167 @@
+"""One registered query at work: its plan, its operators, its report."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spectra.algebra.explain import explain
+from spectra.algebra.nodes import Node, Source
+from spectra.changes import Change, ChangeBatch, Snapshot
+from spectra.clock import NO_END, Instant
+from spectra.dictionary.dictionary import Dictionary
+from spectra.operators.build import Demand, build
+from spectra.operators.contract import Deltas
+from spectra.planner.physical import PhysicalPlan, explain_physical
+from spectra.report import Evaluations, Progress, Told, report_for
+from spectra.sparql.query import ContinuousQuery, Form, OutputOperator, Policy
+
+if TYPE_CHECKING:
+    from spectra.views.view import WindowViews
+
+
+class Query:
+    """A registered query. `remove()` unregisters it; `snapshot()` is its answer now."""
+
+    def __init__(
+        self,
+        query: ContinuousQuery,
+        logical: Node,
+        physical: PhysicalPlan,
+        views: dict[Source, WindowViews],
+        dictionary: Dictionary,
+        on_remove: Callable[[Query], None],
+    ) -> None:
+        self.query = query
+        self.name = query.name
+        self.streams = frozenset(window.stream for window in query.windows)
+        self.logical, self.physical = logical, physical
+        self._dictionary = dictionary
+        self._on_remove = on_remove
+        self._views = views
+        self._operator = build(physical, views, dictionary, _demand(query, physical), query.base)
+        self._report = report_for(query, len(self._operator.variables), self._hold, keyed=physical.keyed)
+        self._static = [source for source in views if source.static]
+        self._begun: Deltas | None = None
+        self._now = NO_END
+        self._listeners: list[tuple[asyncio.AbstractEventLoop, asyncio.Queue[Change | None]]] = []
+        self.removed = False
+        self.reported = 0
+
+    @property
+    def evaluations(self) -> Evaluations:
+        return self._report.evaluations
+
+    def load_static(self) -> None:
+        """Take the static triples, which its static views have just applied, as the first input."""
+        self._begun = self._operator.process()
+
+    def process(self, progress: Progress) -> ChangeBatch:
+        """What the last batch changed, as far as it is to be told now."""
+        before = self._report.pending.rows.ravel()
+        deltas = self._operator.process()
+        if self.evaluations.first_event is None and len(progress.events):
+            at = int(progress.events[0])
+            begun = [self._operator.initial(at)]
+            if self._begun is not None:
+                self._begun.at[:] = at
+                begun.append(self._begun)
+                self._begun = None
+            deltas = Deltas.concatenate([*begun, deltas])
+        told = self._report.tell(deltas, progress)
+        self._hold(self._report.pending.rows.ravel(), before)
+        self._now = progress.upto
+        batch = self._decoded(told)
+        self.reported += len(batch)
+        self._publish(batch)
+        return batch
+
+    def _hold(self, entering: NDArray[np.int32], leaving: NDArray[np.int32]) -> None:
+        if len(entering):
+            self._dictionary.retain(entering)
+        if len(leaving):
+            self._dictionary.release(leaving)
+
+    def _decoded(self, told: Told) -> ChangeBatch:
+        terms, codes = _with_texts(told.rows, self._dictionary)
+        variables = () if self.query.form is Form.ASK else self._operator.variables
+        return ChangeBatch(
+            self.name, self.query.form, variables, told.at, told.op, told.until, codes, terms, told.boolean
+        )
+
+    def snapshot(self) -> Snapshot:
+        """The answer over what the windows hold now."""
+        found = self._operator.current(self._now)
+        terms, codes = _with_texts(found.rows, self._dictionary)
+        at = Instant(self._now) if self._now != NO_END else Instant(0)
+        return Snapshot(at, self._operator.variables, codes, terms, found.until)
+
+    async def changes(self) -> AsyncIterator[Change]:
+        """The changes from now on, as they come; ends when the query is removed."""
+        waiting: asyncio.Queue[Change | None] = asyncio.Queue()
+        listener = (asyncio.get_running_loop(), waiting)
+        self._listeners.append(listener)
+        try:
+            while not self.removed or not waiting.empty():
+                change = await waiting.get()
+                if change is None:
+                    return
+                yield change
+        finally:
+            self._listeners.remove(listener)
+
+    def _publish(self, batch: ChangeBatch) -> None:
+        if self._listeners and len(batch):
+            for change in batch:
+                self._send(change)
+
+    def _send(self, change: Change | None) -> None:
+        for loop, waiting in self._listeners:
+            loop.call_soon_threadsafe(waiting.put_nowait, change)
+
+    def remove(self) -> None:
+        """Unregister; other queries go on."""
+        if not self.removed:
+            self.removed = True
+            self._on_remove(self)
+            self._send(None)
+
+    def explain(self) -> str:
+        """The logical and the physical plan as text."""
+        return f"logical plan\n{_indented(explain(self.logical))}\nphysical plan\n{_indented(explain_physical(self.physical))}"
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of operator state, views not included."""
+        return self._operator.nbytes
+
+    @property
+    def counters(self) -> dict[str, int]:
+        """What the top operator has counted."""
+        return self._operator.counters
+
+
+def _indented(text: str) -> str:
+    return "\n".join(f"  {line}" for line in text.splitlines())
+
+
+def _demand(query: ContinuousQuery, plan: PhysicalPlan) -> Demand:
+    """What the report needs: rows that expire unless only new rows are told and none can come twice."""
+    immediate = query.report.policy is Policy.ON_CONTENT_CHANGE and query.output is not OutputOperator.RSTREAM
+    only_new = immediate and query.output is OutputOperator.ISTREAM and query.form is Form.SELECT
+    return Demand(removals=not (only_new and plan.keyed), extensions=not immediate)
+
+
+def _with_texts(rows: NDArray[np.int32], dictionary: Dictionary) -> tuple[list[str], NDArray[np.int32]]:
+    """(texts, rows as positions in them); an unbound value is -1."""
+    if rows.size == 0:
+        return [], np.zeros(rows.shape, np.int32)
+    ids, codes = np.unique(rows, return_inverse=True)
+    codes = codes.reshape(rows.shape).astype(np.int32)
+    if ids[0] == 0:
+        return dictionary.texts(ids[1:]), codes - 1
+    return dictionary.texts(ids), codes

@@ -1,0 +1,57 @@
+"""Distinct: each solution once, until its last copy leaves."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from spectra.errors import InternalError
+from spectra.operators.contract import Deltas, Operator
+from spectra.operators.kernels.distinct import Touched, distinct_deltas
+from spectra.operators.kernels.rows import new_table, with_room
+from spectra.operators.kernels.tpjoin import OutputColumns
+
+
+class Distinct:
+    """The set of the input's solutions."""
+
+    def __init__(self, source: Operator) -> None:
+        self.source = source
+        self.variables = source.variables
+        self._copies = new_table(len(self.variables), list(range(len(self.variables))))
+
+    @property
+    def counters(self) -> dict[str, int]:
+        return {"rows": int(self._copies.size[0])}
+
+    def initial(self, at: int) -> Deltas:
+        return self._distinct(self.source.initial(at))
+
+    def process(self) -> Deltas:
+        return self._distinct(self.source.process())
+
+    def current(self, at: int) -> Deltas:
+        return Distinct(self.source)._distinct(self.source.current(at))
+
+    def _distinct(self, deltas: Deltas) -> Deltas:
+        count, width = deltas.rows.shape
+        if count == 0:
+            return deltas
+        self._copies = with_room(self._copies, int(np.count_nonzero(deltas.sign > 0)))
+        slots = 1 << (2 * count - 1).bit_length()
+        touched = Touched(np.empty((count, width), np.int32), np.empty(count, np.int64), np.zeros(slots, np.int32))
+        out = OutputColumns(
+            at=np.empty(2 * count, np.int64),
+            sign=np.empty(2 * count, np.int8),
+            until=np.empty(2 * count, np.int64),
+            rows=np.empty((2 * count, width), np.int32),
+        )
+        written, missing = distinct_deltas(
+            self._copies, deltas.at, deltas.sign, deltas.until, deltas.rows, touched, out
+        )
+        if missing:
+            raise InternalError("DISTINCT was told of a row that leaves and never came")
+        return Deltas(out.at[:written], out.sign[:written], out.until[:written], out.rows[:written])
+
+    @property
+    def nbytes(self) -> int:
+        return self.source.nbytes + sum(array.nbytes for array in self._copies)

@@ -1,0 +1,423 @@
+"""The choice of physical operators: which scans are matched together, which side of a path is the root.
+
+All scans of one graph below one PATTERN become one TP-join; what they share with paths, unions and
+other graphs is joined by hash. A filter sits on the smallest part that binds what it reads. Columns
+that nobody above asks for are not carried.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, Union as AnyOf
+
+from spectra.algebra import nodes
+from spectra.algebra.explain import label, path_text
+from spectra.algebra.nodes import Node, Source
+from spectra.automata import OTHER, Dfa, inverse, minimal_dfa
+from spectra.sparql import syntax
+from spectra.sparql.expressions import variables_of
+from spectra.sparql.syntax import (
+    AlternativePath,
+    Expression,
+    InversePath,
+    OneOrMorePath,
+    PathExpression,
+    RepeatPath,
+    Term,
+    Variable,
+    ZeroOrMorePath,
+    ZeroOrOnePath,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class TpJoinPlan:
+    """Scans of one graph, matched together; `keyed` where no two solutions are equal."""
+
+    source: Source
+    scans: tuple[nodes.WScan, ...]
+    variables: tuple[str, ...]
+
+    @property
+    def keyed(self) -> bool:
+        return set(self.variables) == {name for scan in self.scans for name in scan.variables}
+
+
+@dataclass(frozen=True, slots=True)
+class SPathPlan:
+    """A path as Δ-trees that grow from `root` by `dfa`; `backward` where that is the path's object.
+
+    `empty` says which terms the empty path matches: those of the graph, the constant at an end, none.
+    """
+
+    source: Source
+    root: Term
+    target: Term
+    dfa: Dfa
+    empty: Literal["none", "constant", "terms"]
+    backward: bool
+    text: str
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(end.name for end in (self.root, self.target) if isinstance(end, Variable)))
+
+    @property
+    def keyed(self) -> bool:
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class HashJoinPlan:
+    left: PhysicalPlan
+    right: PhysicalPlan
+    certain: frozenset[str]
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(self.left.variables + self.right.variables))
+
+    @property
+    def keyed(self) -> bool:
+        return False
+
+
+@dataclass(frozen=True, slots=True)
+class FilterPlan:
+    condition: Expression
+    input: PhysicalPlan
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        return self.input.variables
+
+    @property
+    def keyed(self) -> bool:
+        return self.input.keyed
+
+
+@dataclass(frozen=True, slots=True)
+class ExtendPlan:
+    variable: str
+    expression: Expression
+    input: PhysicalPlan
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        return (*self.input.variables, self.variable)
+
+    @property
+    def keyed(self) -> bool:
+        return self.input.keyed
+
+
+@dataclass(frozen=True, slots=True)
+class UnionPlan:
+    inputs: tuple[PhysicalPlan, ...]
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(name for plan in self.inputs for name in plan.variables))
+
+    @property
+    def keyed(self) -> bool:
+        return False
+
+
+@dataclass(frozen=True, slots=True)
+class ValuesPlan:
+    values: nodes.Values
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        return self.values.names
+
+    @property
+    def keyed(self) -> bool:
+        return False
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectPlan:
+    variables: tuple[str, ...]
+    input: PhysicalPlan
+
+    @property
+    def keyed(self) -> bool:
+        return self.input.keyed and set(self.variables) >= set(self.input.variables)
+
+
+@dataclass(frozen=True, slots=True)
+class DistinctPlan:
+    input: PhysicalPlan
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        return self.input.variables
+
+    @property
+    def keyed(self) -> bool:
+        return False
+
+
+@dataclass(frozen=True, slots=True)
+class ConstructPlan:
+    template: tuple[syntax.TriplePattern, ...]
+    input: PhysicalPlan
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        return ("s", "p", "o")
+
+    @property
+    def keyed(self) -> bool:
+        return False
+
+
+PhysicalPlan = AnyOf[
+    TpJoinPlan,
+    SPathPlan,
+    HashJoinPlan,
+    FilterPlan,
+    ExtendPlan,
+    UnionPlan,
+    ValuesPlan,
+    ProjectPlan,
+    DistinctPlan,
+    ConstructPlan,
+]
+
+
+def physical_plan(node: Node, needed: frozenset[str] | None = None) -> PhysicalPlan:
+    """The physical plan of a logical one; `needed` are the variables that are asked for above (None: all)."""
+    if needed is None:
+        needed = frozenset(node.variables)
+    match node:
+        case nodes.WScan() | nodes.Path() | nodes.Pattern() | nodes.Filter():
+            return _joined(node, needed)
+        case nodes.Union(inputs):
+            return UnionPlan(tuple(physical_plan(part, needed) for part in inputs))
+        case nodes.Extend(variable, expression, inner):
+            below = (needed - {variable}) | frozenset(variables_of(expression)) & frozenset(inner.variables)
+            return ExtendPlan(variable, expression, physical_plan(inner, below))
+        case nodes.Values():
+            return ValuesPlan(node)
+        case nodes.Project(names, inner):
+            kept = tuple(name for name in names if name in needed)
+            return ProjectPlan(kept, physical_plan(inner, frozenset(kept) & frozenset(inner.variables)))
+        case nodes.Distinct(inner):
+            return DistinctPlan(physical_plan(inner))
+        case nodes.Construct(template, inner):
+            names = {
+                term.name
+                for triple in template
+                for term in (triple.subject, triple.predicate, triple.object)
+                if isinstance(term, Variable)
+            }
+            return ConstructPlan(template, physical_plan(inner, frozenset(names) & frozenset(inner.variables)))
+
+
+def _joined(node: Node, needed: frozenset[str]) -> PhysicalPlan:
+    """PATTERN and the filters around and inside it, as joins of as few parts as possible."""
+    parts, filters = _parts(node)
+    wanted = needed.union(*(variables_of(condition) for condition in filters))
+    groups: dict[Source, list[nodes.WScan]] = {}
+    others: list[Node] = []
+    for part in parts:
+        if isinstance(part, nodes.WScan):
+            groups.setdefault(part.source, []).append(part)
+        else:
+            others.append(part)
+
+    members: list[tuple[frozenset[str], tuple[str, ...]]] = [
+        (frozenset().union(*(scan.certain for scan in scans)), ()) for scans in groups.values()
+    ] + [(part.certain, part.variables) for part in others]
+    plans: list[tuple[PhysicalPlan, frozenset[str]]] = []
+    for at, (source, scans) in enumerate(groups.items()):
+        names = dict.fromkeys(name for scan in scans for name in scan.variables)
+        elsewhere = wanted.union(
+            *(other.variables for other in others),
+            *(certain for i, (certain, _) in enumerate(members) if i != at),
+        )
+        projected = tuple(name for name in names if name in elsewhere)
+        plans.append((TpJoinPlan(source, tuple(scans), projected), frozenset(projected)))
+    for at, part in enumerate(others, len(groups)):
+        elsewhere = wanted.union(
+            *(name for i, (certain, names) in enumerate(members) if i != at for name in (certain, names))
+        )
+        below = frozenset(part.variables) & elsewhere
+        plans.append((_part(part, below), part.certain))
+    if not plans:
+        unit = nodes.Values((), ((),))
+        plans.append((ValuesPlan(unit), frozenset()))
+
+    plans = [_with_filters(plan, certain, filters) for plan, certain in plans]
+    plan, certain = plans.pop(0)
+    while plans:
+        # a part that shares a variable, before one that multiplies
+        at = next((i for i, (other, _) in enumerate(plans) if set(other.variables) & set(plan.variables)), 0)
+        other, other_certain = plans.pop(at)
+        plan = HashJoinPlan(plan, other, certain & other_certain)
+        plan, certain = _with_filters(plan, certain | other_certain, filters)
+    for condition in filters:
+        plan = FilterPlan(condition, plan)
+    return plan
+
+
+def _parts(node: Node) -> tuple[list[Node], list[Expression]]:
+    """What a PATTERN joins, and the filters over all of it.
+
+    A filter on one input holds over the join as well, where all that it reads is bound in that input.
+    """
+    match node:
+        case nodes.Pattern(inputs):
+            parts: list[Node] = []
+            filters: list[Expression] = []
+            for child in inputs:
+                if isinstance(child, nodes.Filter) and not _movable(child):
+                    parts.append(child)
+                    continue
+                child_parts, child_filters = _parts(child)
+                parts += child_parts
+                filters += child_filters
+            return parts, filters
+        case nodes.Filter(condition, inner):
+            parts, filters = _parts(inner)
+            return parts, [*filters, condition]
+        case _:
+            return [node], []
+
+
+def _movable(node: nodes.Filter) -> bool:
+    """Whether all filters of a chain read only what is bound in any case below them."""
+    inner: Node = node
+    while isinstance(inner, nodes.Filter):
+        if not set(variables_of(inner.condition)) <= inner.input.certain:
+            return False
+        inner = inner.input
+    return True
+
+
+def _part(node: Node, needed: frozenset[str]) -> PhysicalPlan:
+    if isinstance(node, nodes.Path):
+        return _path(node)
+    return physical_plan(node, needed)
+
+
+def _with_filters(
+    plan: PhysicalPlan, certain: frozenset[str], filters: list[Expression]
+) -> tuple[PhysicalPlan, frozenset[str]]:
+    """Put the filters that can already be decided onto a part, and strike them off the list."""
+    for condition in list(filters):
+        if set(variables_of(condition)) <= certain:
+            filters.remove(condition)
+            plan = FilterPlan(condition, plan)
+    return plan, certain
+
+
+def _path(node: nodes.Path) -> SPathPlan:
+    backward = isinstance(node.subject, Variable) and not isinstance(node.object, Variable)
+    path = inverse(node.path) if backward else node.path
+    root, target = (node.object, node.subject) if backward else (node.subject, node.object)
+    dfa = minimal_dfa(path)
+    empty: Literal["none", "constant", "terms"] = "none"
+    if dfa.accepts_empty:
+        with_constant = not (isinstance(root, Variable) and isinstance(target, Variable))
+        empty = "constant" if with_constant and _matches_itself(path) else "terms"
+    return SPathPlan(node.source, root, target, dfa, empty, backward, path_text(node.path))
+
+
+def _matches_itself(path: PathExpression) -> bool:
+    """Whether a constant at an end matches itself even where the graph does not have it.
+
+    So it is for `*` and `?`. A sequence goes through a variable, which ranges over the graph's terms.
+    """
+    match path:
+        case ZeroOrMorePath() | ZeroOrOnePath():
+            return True
+        case RepeatPath(_, low, _) if low == 0:
+            return True
+        case RepeatPath(inner, 1, 1) | OneOrMorePath(inner) | InversePath(inner):
+            return _matches_itself(inner)
+        case AlternativePath(parts):
+            return any(_matches_itself(part) for part in parts)
+        case _:
+            return False
+
+
+# --- what a plan reads, and what it looks like ----------------------------------------------
+
+
+def inputs(plan: PhysicalPlan) -> tuple[PhysicalPlan, ...]:
+    """The plans below a plan."""
+    match plan:
+        case HashJoinPlan(left, right, _):
+            return left, right
+        case UnionPlan(parts):
+            return parts
+        case FilterPlan() | ExtendPlan() | ProjectPlan() | DistinctPlan() | ConstructPlan():
+            return (plan.input,)
+        case _:
+            return ()
+
+
+def wanted_triples(plan: PhysicalPlan, source: Source) -> tuple[set[tuple[str | None, ...]], bool]:
+    """Which triples of a graph the plan can use: patterns with None for a variable, and whether it needs all."""
+    patterns: set[tuple[str | None, ...]] = set()
+    everything = False
+    match plan:
+        case TpJoinPlan(scanned, scans, _) if scanned == source:
+            for scan in scans:
+                terms = (scan.subject, scan.predicate, scan.object)
+                patterns.add(tuple(None if isinstance(term, Variable) else term for term in terms))
+        case SPathPlan() if plan.source == source:
+            everything = plan.empty == "terms"
+            for name in plan.dfa.labels:
+                patterns.add((None, None if name.predicate == OTHER else name.predicate, None))
+        case _:
+            for below in inputs(plan):
+                more, all_of_it = wanted_triples(below, source)
+                patterns |= more
+                everything = everything or all_of_it
+    return patterns, everything
+
+
+def sources(plan: PhysicalPlan) -> set[Source]:
+    """The graphs that a plan reads."""
+    match plan:
+        case TpJoinPlan() | SPathPlan():
+            return {plan.source}
+        case _:
+            return set().union(*(sources(below) for below in inputs(plan)))
+
+
+def explain_physical(plan: PhysicalPlan, depth: int = 0) -> str:
+    """The physical plan as indented text."""
+    names = " ".join(f"?{name}" for name in plan.variables)
+    match plan:
+        case TpJoinPlan(_, scans, _):
+            text = f"tpjoin({names})"
+            text += "".join(f"\n{'  ' * (depth + 1)}{label(scan)}" for scan in scans)
+        case SPathPlan():
+            end = "object" if plan.backward else "subject"
+            text = f"spath({names}) {plan.text}: {plan.dfa.states} states, trees from the {end}"
+            if plan.empty != "none":
+                text += f", empty path matches {'the terms of the graph' if plan.empty == 'terms' else 'the constant'}"
+        case HashJoinPlan(left, right, certain):
+            shared = [name for name in left.variables if name in right.variables]
+            loose = [name for name in shared if name not in certain]
+            text = f"hash_join on {' '.join(f'?{n}' for n in shared if n in certain) or 'nothing'}"
+            text += f", compatible {' '.join(f'?{name}' for name in loose)}" if loose else ""
+        case FilterPlan(condition, _):
+            text = label(nodes.Filter(condition, nodes.Pattern(()))).replace("Filter", "filter")
+        case ExtendPlan(variable, expression, _):
+            text = label(nodes.Extend(variable, expression, nodes.Pattern(()))).replace("Extend", "extend")
+        case ValuesPlan(values):
+            text = label(values).replace("Values", "values")
+        case ProjectPlan():
+            text = f"project({names})"
+        case _:
+            text = type(plan).__name__.removesuffix("Plan").lower()
+    return "\n".join(
+        [f"{'  ' * depth}{text}", *(explain_physical(below, depth + 1) for below in inputs(plan))]
+    )

@@ -1,0 +1,330 @@
+"""When a query is evaluated, and what of its changes is told then.
+
+An evaluation has a key: twice its instant, plus one where the events and the expiry of that instant
+are part of it. A window's close sees what was there just before, so its key is even and comes first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spectra.errors import InternalError
+from spectra.operators.contract import Deltas
+from spectra.operators.kernels.rows import apply_rows, new_table, with_room
+from spectra.operators.relational.stateless import distinct_rows
+from spectra.sparql.query import ContinuousQuery, Form, OutputOperator, Policy, Window, WindowKind
+
+Keys = NDArray[np.int64]
+
+#: Told which term ids a state begins to hold, and which it no longer holds.
+Hold = Callable[[NDArray[np.int32], NDArray[np.int32]], None]
+
+
+@dataclass(slots=True)
+class Progress:
+    """What happened to the windows of a query in one batch.
+
+    Times of the events of its streams, instants at which something expired, instants at which a count
+    window closed, and (only where asked for) how many triples the windows held after each change.
+    Time has come to `upto`, all of it included.
+    """
+
+    upto: int
+    events: NDArray[np.int64]
+    expiries: NDArray[np.int64]
+    count_closes: NDArray[np.int64]
+    held_at: NDArray[np.int64]
+    held: NDArray[np.int64]
+
+
+@dataclass(slots=True)
+class Told:
+    """What an evaluation tells: rows of term ids with sign (-1, 0 for RSTREAM, +1), or truth values."""
+
+    at: NDArray[np.int64]
+    op: NDArray[np.int8]
+    until: NDArray[np.int64]
+    rows: NDArray[np.int32]
+    boolean: NDArray[np.bool_] | None = None
+
+
+class Evaluations:
+    """The instants at which a query is evaluated, batch by batch."""
+
+    def __init__(self, query: ContinuousQuery) -> None:
+        self._policy = query.report.policy
+        self._period = query.report.period or 0
+        self._windows = query.windows
+        self._done: int | None = None  # evaluations up to this instant are behind us
+        self.first_event: int | None = None
+
+    @property
+    def _time_windows(self) -> list[Window]:
+        return [window for window in self._windows if window.spec.kind is WindowKind.TIME]
+
+    def note_first_event(self, progress: Progress) -> None:
+        if self.first_event is None and len(progress.events):
+            self.first_event = int(progress.events[0])
+            self._done = self.first_event - 1 if self._policy is Policy.PERIODIC else self.first_event
+
+    def keys(self, progress: Progress, since: int | None = None, upto: int | None = None) -> Keys:
+        """Keys of the evaluations of this batch, in order.
+
+        `since` and `upto` leave out closes and periods outside them, which are known to tell nothing.
+        """
+        if self.first_event is None or self._done is None:
+            return np.zeros(0, np.int64)
+        low = self._done if since is None else max(self._done, since)
+        high = progress.upto if upto is None else min(progress.upto, upto)
+        match self._policy:
+            case Policy.ON_CONTENT_CHANGE:
+                keys = 2 * np.union1d(progress.events, progress.expiries) + 1
+            case Policy.NON_EMPTY_CONTENT:
+                instants = np.union1d(progress.events, progress.expiries)
+                after = np.searchsorted(progress.held_at, instants, side="right") - 1
+                keys = 2 * instants[progress.held[after] > 0] + 1
+            case Policy.PERIODIC:
+                origin = self._windows[0].spec.t0
+                steps = np.arange((low - origin) // self._period + 1, (high - origin) // self._period + 1)
+                keys = 2 * (origin + self._period * steps) + 1
+            case Policy.ON_WINDOW_CLOSE:
+                closes = [2 * progress.count_closes + 1]
+                for window in self._time_windows:
+                    spec = window.spec
+                    origin = spec.t0 + spec.range
+                    steps = np.arange((low - origin) // spec.step + 1, (high - origin) // spec.step + 1)
+                    closes.append(2 * (origin + spec.step * steps))
+                keys = np.unique(np.concatenate(closes))
+        if since is not None:
+            keys = keys[keys > 2 * since + 1]
+        if upto is not None:
+            keys = keys[keys <= 2 * upto + 1]
+        return keys
+
+    @property
+    def longest_wait(self) -> int:
+        """The longest time from a change to the close or period that sees it."""
+        return max([self._period, *(window.spec.step for window in self._time_windows)])
+
+    def passed(self, progress: Progress) -> None:
+        """Time has come to `progress.upto`."""
+        if self._done is not None:
+            self._done = max(self._done, progress.upto)
+
+    def keys_of(self, deltas: Deltas, progress: Progress) -> tuple[Keys, NDArray[np.bool_]]:
+        """For each delta the key of the first evaluation that sees it, and whether that is behind us."""
+        keys = 2 * deltas.at + 1
+        if self._policy is Policy.ON_CONTENT_CHANGE:
+            return keys, np.ones(len(keys), np.bool_)
+        if self._policy is Policy.ON_WINDOW_CLOSE and not len(progress.count_closes):
+            # arithmetic, not a list: between two events there may be millions of closes
+            best = np.full(len(keys), np.iinfo(np.int64).max, np.int64)
+            floor = self._done if self._done is not None else 0
+            for window in self._time_windows:
+                spec = window.spec
+                origin = spec.t0 + spec.range
+                after = np.maximum(deltas.at, floor)
+                best = np.minimum(best, 2 * (origin + spec.step * ((after - origin) // spec.step + 1)))
+            return best, best <= 2 * progress.upto
+        if self._policy is Policy.PERIODIC:
+            origin = self._windows[0].spec.t0
+            floor = (self._done if self._done is not None else 0) + 1
+            at = np.maximum(deltas.at, floor)
+            best = 2 * (origin + self._period * -((origin - at) // self._period)) + 1
+            return best, best <= 2 * progress.upto + 1
+        evaluations = self.keys(progress)
+        which = np.searchsorted(evaluations, keys)
+        seen = which < len(evaluations)
+        keys[seen] = evaluations[which[seen]]
+        return keys, seen
+
+
+class ChangeReport:
+    """ISTREAM, DSTREAM, CHANGES: the difference to the previous evaluation."""
+
+    def __init__(self, query: ContinuousQuery, width: int, *, keyed: bool) -> None:
+        self.evaluations = Evaluations(query)
+        self._signs = {
+            OutputOperator.ISTREAM: (1,),
+            OutputOperator.DSTREAM: (-1,),
+            OutputOperator.CHANGES: (1, -1),
+        }[query.output]
+        self._keyed = keyed
+        self.pending = Deltas.empty(width)
+
+    def tell(self, deltas: Deltas, progress: Progress) -> Told:
+        self.evaluations.note_first_event(progress)
+        deltas = Deltas.concatenate([self.pending, deltas]) if len(self.pending) else deltas
+        keys, seen = self.evaluations.keys_of(deltas, progress)
+        self.evaluations.passed(progress)
+        self.pending = deltas.take(~seen)
+        if not seen.all():
+            deltas, keys = deltas.take(seen), keys[seen]
+        if not (self._keyed and (deltas.sign > 0).all()):
+            deltas, keys = net_changes(deltas, keys)
+        told = np.isin(deltas.sign, self._signs)
+        return Told(keys[told] >> 1, deltas.sign[told], deltas.until[told], deltas.rows[told])
+
+
+class AnswerReport:
+    """RSTREAM: the whole answer of every evaluation."""
+
+    def __init__(self, query: ContinuousQuery, width: int, hold: Hold) -> None:
+        self.evaluations = Evaluations(query)
+        self.pending = Deltas.empty(width)
+        self._answer = new_table(width, [])
+        self._hold = hold
+
+    def tell(self, deltas: Deltas, progress: Progress) -> Told:
+        self.evaluations.note_first_event(progress)
+        deltas = Deltas.concatenate([self.pending, deltas])
+        delta_keys = 2 * deltas.at + 1
+        told: list[Told] = []
+        done = 0
+
+        def evaluate(keys: Keys) -> None:
+            nonlocal done
+            for key in keys.tolist():
+                upto = int(np.searchsorted(delta_keys, key, side="right"))
+                self._apply(deltas, done, upto)
+                done = upto
+                if self._answer.size[0]:
+                    told.append(self._whole(key >> 1))
+
+        # while the answer is empty and nothing changes, evaluations tell nothing: pass over them
+        since = None
+        if self._answer.size[0] == 0:
+            since = int(deltas.at[0]) - 1 if len(deltas) else progress.upto
+        settled = (int(deltas.at[-1]) if len(deltas) else progress.upto) + self.evaluations.longest_wait
+        evaluate(self.evaluations.keys(progress, since, settled))
+        if self._answer.size[0]:
+            evaluate(self.evaluations.keys(progress, settled))
+        self.pending = deltas.take(np.arange(done, len(deltas)))
+        self.evaluations.passed(progress)
+        if not told:
+            return Told(*_nothing(deltas.rows.shape[1]))
+        return Told(
+            np.concatenate([part.at for part in told]),
+            np.concatenate([part.op for part in told]),
+            np.concatenate([part.until for part in told]),
+            np.concatenate([part.rows for part in told]),
+        )
+
+    def _whole(self, at: int) -> Told:
+        entries = np.flatnonzero(self._answer.count)
+        entries = np.repeat(entries, self._answer.count[entries])
+        count = len(entries)
+        return Told(
+            np.full(count, at, np.int64), np.zeros(count, np.int8), self._answer.until[entries], self._answer.rows[entries]
+        )
+
+    def _apply(self, deltas: Deltas, first: int, last: int) -> None:
+        part = slice(first, last)
+        self._answer = with_room(self._answer, int(np.count_nonzero(deltas.sign[part] > 0)))
+        if apply_rows(self._answer, deltas.sign[part], deltas.until[part], deltas.rows[part]):
+            raise InternalError("the answer was told of a row that leaves and never came")
+        entering = deltas.sign[part] > 0
+        self._hold(deltas.rows[part][entering].ravel(), deltas.rows[part][~entering].ravel())
+
+
+class AskReport:
+    """ASK: its value at every evaluation of RSTREAM, otherwise when it changes."""
+
+    def __init__(self, query: ContinuousQuery) -> None:
+        self.evaluations = Evaluations(query)
+        self.pending = Deltas.empty(0)
+        self._always = query.output is OutputOperator.RSTREAM
+        self._count = 0
+        self._last: bool | None = None
+
+    def tell(self, deltas: Deltas, progress: Progress) -> Told:
+        self.evaluations.note_first_event(progress)
+        deltas = Deltas.concatenate([self.pending, deltas])
+        keys = self.evaluations.keys(progress)
+        upto = np.searchsorted(2 * deltas.at + 1, keys, side="right")
+        counts = self._count + np.concatenate(([0], np.cumsum(deltas.sign, dtype=np.int64)))[upto]
+        truth = counts > 0
+        told = np.ones(len(keys), np.bool_)
+        if not self._always and len(keys):
+            told[1:] = truth[1:] != truth[:-1]
+            told[0] = self._last is None or bool(truth[0]) != self._last
+        if len(keys):
+            done = int(upto[-1])
+            self._count = int(counts[-1])
+            self._last = bool(truth[-1])
+            deltas = deltas.take(np.arange(done, len(deltas)))
+        self.pending = deltas
+        self.evaluations.passed(progress)
+        count = int(told.sum())
+        return Told(
+            keys[told] >> 1, np.zeros(count, np.int8), np.zeros(count, np.int64), np.zeros((count, 0), np.int32), truth[told]
+        )
+
+
+Report = ChangeReport | AnswerReport | AskReport
+
+
+def report_for(query: ContinuousQuery, width: int, hold: Hold, *, keyed: bool) -> Report:
+    """The report that a query asks for."""
+    if query.form is Form.ASK:
+        return AskReport(query)
+    if query.output is OutputOperator.RSTREAM:
+        return AnswerReport(query, width, hold)
+    return ChangeReport(query, width, keyed=keyed)
+
+
+def net_changes(deltas: Deltas, keys: Keys) -> tuple[Deltas, Keys]:
+    """What is left per evaluation when rows that left and entered cancel.
+
+    Of a row that enters n times more than it leaves, the n copies that last longest are told.
+    """
+    count = len(deltas)
+    if count == 0:
+        return deltas, keys
+    _, row_of = distinct_rows(deltas.rows)
+    # first the copies with equal ends, then what remains of each row
+    order = np.lexsort((deltas.until, row_of, keys))
+    same_copy = _runs(keys[order], row_of[order], deltas.until[order])
+    sums = np.add.reduceat(deltas.sign[order].astype(np.int64), same_copy)
+    order = order[same_copy]
+    starts = _runs(keys[order], row_of[order])
+    net = np.add.reduceat(sums, starts)
+    ends = np.append(starts[1:], len(order))
+    chosen: list[NDArray[np.int64]] = []
+    signs: list[NDArray[np.int8]] = []
+    single = (ends - starts == 1) & (np.abs(net) == 1)
+    chosen.append(order[starts[single]])
+    signs.append(net[single].astype(np.int8))
+    for group in np.flatnonzero(~single & (net != 0)).tolist():
+        sign = 1 if net[group] > 0 else -1
+        members = np.arange(starts[group], ends[group])
+        members = members[sums[members] * sign > 0]
+        copies = np.repeat(order[members], np.abs(sums[members]))
+        chosen.append(copies[-abs(int(net[group])) :])
+        signs.append(np.full(abs(int(net[group])), sign, np.int8))
+    which = np.concatenate(chosen)
+    sign_column = np.concatenate(signs)
+    in_order = np.argsort(keys[which], kind="stable")
+    which = which[in_order]
+    return (
+        Deltas(deltas.at[which], sign_column[in_order], deltas.until[which], deltas.rows[which]),
+        keys[which],
+    )
+
+
+def _runs(*columns: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Where a new combination of values starts in sorted columns."""
+    fresh = np.zeros(len(columns[0]), np.bool_)
+    fresh[0] = True
+    for column in columns:
+        fresh[1:] |= column[1:] != column[:-1]
+    return np.flatnonzero(fresh)
+
+
+def _nothing(width: int) -> tuple[NDArray[np.int64], NDArray[np.int8], NDArray[np.int64], NDArray[np.int32]]:
+    empty = Deltas.empty(width)
+    return empty.at, empty.sign, empty.until, empty.rows
