@@ -33,6 +33,7 @@ class Dictionary:
 
     def __init__(self, *, hash_mask: int = -1) -> None:
         """`hash_mask` is and-ed onto every hash, so that tests can make hashes collide."""
+        self._scratch = np.zeros(kernels.BLOCK + 1, np.int64)
         counters = np.zeros(kernels.COUNTERS, np.int64)
         counters[kernels.HASH_MASK] = hash_mask
         counters[kernels.NEXT_ID] = 1
@@ -223,10 +224,10 @@ class Dictionary:
             np.require(hashes.reshape(-1), np.int64, ["C", "W"]),
         )
         ids = np.empty(start.size, np.int32)
-        row, status = kernels.encode(self._table, text, *columns, kind, 0, ids)
+        row, status = kernels.encode(self._table, text, *columns, kind, 0, ids, self._scratch)
         while status == kernels.NO_ROOM:
             self._make_room(int(columns[1][row]) + int(columns[2][row]))
-            row, status = kernels.encode(self._table, text, *columns, kind, row, ids)
+            row, status = kernels.encode(self._table, text, *columns, kind, row, ids, self._scratch)
         if status == kernels.BAD_SPAN:
             raise InternalError(f"term {row} of a batch is not a span of its text")
         return ids.reshape(start.shape)

@@ -30,7 +30,7 @@ from spectra.streams.quarantine import Quarantine
 from spectra.streams.source import Source
 from spectra.views.batch import EventBatch
 from spectra.views.kernels.apply import EXPIRED
-from spectra.views.summary import Summary, usable_rows
+from spectra.views.summary import Summary
 from spectra.views.view import WindowViews
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class _WindowState:
         count = len(events)
         triples, sign, first = events.triples, events.sign, events.event_first
         if not self.summary.keep_all and len(sign):
-            usable = usable_rows(self.summary.columns, triples)
+            usable = self.summary.usable(triples)
             if not usable.all():
                 first = np.concatenate(([0], np.cumsum(usable)))[first]
                 triples, sign = triples[usable], sign[usable]
@@ -339,7 +339,7 @@ class Engine:
         first, sign = batch.event_first, batch.sign
         start, length, tag, hashes = batch.start, batch.length, batch.tag, batch.hashes
         if not summary.keep_all and len(sign):
-            usable = usable_rows(summary.columns, hashes)
+            usable = summary.usable(hashes)
             if not usable.all():
                 first = np.concatenate(([0], np.cumsum(usable)))[first]
                 sign, start, length = sign[usable], start[usable], length[usable]

@@ -7,7 +7,7 @@ collides lets a useless triple through; the operators compare ids, so no answer 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,6 +42,13 @@ class Summary:
             hashes=np.array([[part or 0 for part in row] for row in rows], np.int64).reshape(-1, 3),
             fixed=np.array([[part is not None for part in row] for row in rows], np.bool_).reshape(-1, 3),
         )
+
+    def usable(self, triples: NDArray[Any]) -> NDArray[np.bool_]:
+        """Which rows of (subject, predicate, object) some query can use; hashes or ids, as the summary has them."""
+        usable = np.ones(len(triples), np.bool_)
+        if not self.keep_all:
+            mark_usable(self.columns, triples, usable)
+        return usable
 
     @classmethod
     def everything(cls) -> Summary:
@@ -94,9 +101,7 @@ def may_use(summary, subject, predicate, obj):
 
 
 @kernel
-def usable_rows(summary, columns):
-    """Which rows of (subject, predicate, object) some query can use; hashes or ids, as the summary has them."""
-    usable = np.zeros(columns.shape[0], np.bool_)
+def mark_usable(summary, columns, usable):
+    """Mark the rows of (subject, predicate, object) that some query can use; hashes or ids, as the summary has them."""
     for row in range(columns.shape[0]):
         usable[row] = may_use(summary, columns[row, 0], columns[row, 1], columns[row, 2])
-    return usable

@@ -66,6 +66,13 @@ def same_bytes(left, right):
 
 
 @kernel
+def copy_bytes(source, begin, target, place, size):
+    """Copy `size` bytes; a loop, since assigning slices to each other would allocate."""
+    for position in range(size):
+        target[place + position] = source[begin + position]
+
+
+@kernel
 def fetch(table, hashes, first, last, terms):
     """Read what looking up the rows ``first : last`` is likely to read, and return a sum of it.
 
@@ -88,7 +95,7 @@ def fetch(table, hashes, first, last, terms):
 
 
 @kernel
-def encode(table, text, start, length, tag, hashes, kind, first, ids):
+def encode(table, text, start, length, tag, hashes, kind, first, ids, scratch):
     """Write the ids of the terms from row `first` on, and give new terms an id unless `kind` is FIND.
 
     Parameters
@@ -109,6 +116,8 @@ def encode(table, text, start, length, tag, hashes, kind, first, ids):
         The row to begin at.
     ids : int32[::1]
         Written.
+    scratch : int64[BLOCK + 1]
+        Room to look ahead.
 
     Returns
     -------
@@ -118,7 +127,6 @@ def encode(table, text, start, length, tag, hashes, kind, first, ids):
     counters, slots, arena = table.counters, table.slots, table.arena
     last_slot = slots.shape[0] - 1
     capacity = table.state.shape[0]
-    scratch = np.zeros(BLOCK + 1, np.int64)
     for row in range(first, start.shape[0]):
         if (row - first) % BLOCK == 0:
             scratch[BLOCK] ^= fetch(table, hashes, row, min(row + BLOCK, start.shape[0]), scratch)
@@ -163,7 +171,7 @@ def encode(table, text, start, length, tag, hashes, kind, first, ids):
             else:
                 term = counters[NEXT_ID]
                 counters[NEXT_ID] += 1
-            arena[place : place + whole] = text[begin : begin + whole]
+            copy_bytes(text, begin, arena, place, whole)
             counters[ARENA_USED] += whole
             table.hashes[term] = masked
             table.start[term] = place
@@ -267,7 +275,7 @@ def rebuild(table, slots, arena):
         term = entry & LOWER
         place = table.start[term]
         whole = np.int64(table.length[term]) + table.tag[term]
-        arena[used : used + whole] = table.arena[place : place + whole]
+        copy_bytes(table.arena, place, arena, used, whole)
         table.start[term] = used
         used += whole
     return used

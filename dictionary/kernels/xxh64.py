@@ -5,7 +5,7 @@ from __future__ import annotations
 import numba
 import numpy as np
 
-from spectra.dictionary.kernels import borrowing_kernel
+from spectra.jit import kernel
 
 # Plain Python integers do not wrap, and NumPy scalars warn where they do. The masks below make both
 # modes agree, and cost nothing compiled.
@@ -23,12 +23,12 @@ _START_2 = _word(42 + 0xC2B2_AE3D_27D4_EB4F)
 _START_4 = _word((42 - 0x9E37_79B1_85EB_CA87) & 0xFFFF_FFFF_FFFF_FFFF)
 
 
-@borrowing_kernel
+@kernel
 def _rotate(value, bits):
     return ((value << _word(bits)) & _MASK) | (value >> _word(64 - bits))
 
 
-@borrowing_kernel
+@kernel
 def _four_bytes(buffer, at):
     return (
         _word(buffer[at])
@@ -38,22 +38,22 @@ def _four_bytes(buffer, at):
     )
 
 
-@borrowing_kernel
+@kernel
 def _eight_bytes(buffer, at):
     return _four_bytes(buffer, at) | (_four_bytes(buffer, at + _word(4)) << _word(32))
 
 
-@borrowing_kernel
+@kernel
 def _round(lane, word):
     return (_rotate((lane + word * _PRIME_2) & _MASK, 31) * _PRIME_1) & _MASK
 
 
-@borrowing_kernel
+@kernel
 def _merge(total, lane):
     return ((total ^ _round(_word(0), lane)) * _PRIME_1 + _PRIME_4) & _MASK
 
 
-@borrowing_kernel
+@kernel
 def xxh64(buffer, start, length):
     """The signed hash of ``buffer[start : start + length]``.
 

@@ -49,7 +49,8 @@ def distinct_deltas(copies, at, sign, until, rows, touched, out):
             ):
                 place = (place + 1) & size_mask
             if touched.table[place] == 0:
-                touched.rows[changed, :] = row
+                for column in range(row.shape[0]):
+                    touched.rows[changed, column] = row[column]
                 touched.before[changed] = latest_end(copies, row)
                 changed += 1
                 touched.table[place] = changed
@@ -67,7 +68,8 @@ def distinct_deltas(copies, at, sign, until, rows, touched, out):
                     out.at[written] = at[first]
                     out.sign[written] = -1 if step == 0 else 1
                     out.until[written] = end
-                    out.rows[written, :] = row
+                    for column in range(row.shape[0]):
+                        out.rows[written, column] = row[column]
                     written += 1
         for i in range(changed):  # leave the table empty for the next instant
             place = row_slot(touched.rows[i], copies.key, np.int64(0), size_mask)

@@ -89,7 +89,8 @@ def add_row(table, row, until):
         return
     table.size[1] -= 1
     entry = table.free[table.size[1]]
-    table.rows[entry, :] = row
+    for column in range(row.shape[0]):
+        table.rows[entry, column] = row[column]
     table.until[entry] = until
     table.count[entry] = 1
     table.exact[place] = entry + 1

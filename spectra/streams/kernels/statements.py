@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from spectra.dictionary.kernels import borrowing_kernel
+from spectra.jit import kernel
 from spectra.dictionary.kernels.xxh64 import xxh64
 from spectra.streams.kernels.terms import (
     CARRIAGE_RETURN,
@@ -108,14 +108,14 @@ class Tables(NamedTuple):
     time: NDArray[np.int64]
 
 
-@borrowing_kernel
+@kernel
 def _line_end(buffer, at, end):
     while at < end and buffer[at] != LINE_FEED and buffer[at] != CARRIAGE_RETURN:
         at += 1
     return at
 
 
-@borrowing_kernel
+@kernel
 def _next_line(buffer, at, end):
     """The start of the line behind the line end at `at`; CR LF is one line end."""
     if at + 1 < end and buffer[at] == CARRIAGE_RETURN and buffer[at + 1] == LINE_FEED:
@@ -123,13 +123,13 @@ def _next_line(buffer, at, end):
     return min(at + 1, end)
 
 
-@borrowing_kernel
+@kernel
 def _is_line_end(buffer, at, end):
     """Whether nothing but a comment is left of the line."""
     return at >= end or buffer[at] == LINE_FEED or buffer[at] == CARRIAGE_RETURN or buffer[at] == HASH
 
 
-@borrowing_kernel
+@kernel
 def _read_full_stop(buffer, at, end, required):
     """Read the `.` and what may stand behind it; (position, 0 or a reason)."""
     at = skip_blanks(buffer, at, end)
@@ -144,7 +144,7 @@ def _read_full_stop(buffer, at, end, required):
     return at, TRAILING_TEXT
 
 
-@borrowing_kernel
+@kernel
 def _read_keyword(buffer, at, end):
     """(position behind, which) of the RDF Patch keyword that starts a line."""
     first = np.int64(buffer[at])
@@ -169,7 +169,7 @@ def _read_keyword(buffer, at, end):
     return at, _NO_KEYWORD
 
 
-@borrowing_kernel
+@kernel
 def _read_header(buffer, at, end, side, scope):
     """Read what stands behind `H`: (position, code, start, length) of a time, length 0 for other headers."""
     at = skip_blanks(buffer, at, end)
@@ -196,7 +196,7 @@ def _read_header(buffer, at, end, side, scope):
     return behind, code, start, length, new_side
 
 
-@borrowing_kernel
+@kernel
 def _save(state, segment, position, line, side, rows, events, bad, times, is_open, entered, lines, skipped):
     state[SEGMENT] = segment
     state[POSITION] = position
@@ -212,7 +212,7 @@ def _save(state, segment, position, line, side, rows, events, bad, times, is_ope
     state[SKIPPED] = skipped
 
 
-@borrowing_kernel
+@kernel
 def _open_event(event, events, segment, first_row, line, begin):
     event[events, E_SEGMENT] = segment
     event[events, E_FIRST] = first_row
@@ -227,7 +227,7 @@ def _open_event(event, events, segment, first_row, line, begin):
     event[events, E_FATE] = WHOLE
 
 
-@borrowing_kernel
+@kernel
 def scan(text, summary, tables, state, safe):
     """Scan from `state` on; says `DONE`, or which table has no room left.
 

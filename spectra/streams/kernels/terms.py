@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from spectra.dictionary.kernels import borrowing_kernel
+from spectra.jit import kernel
 from spectra.streams.reasons import (
     DATATYPE,
     ESCAPE,
@@ -104,7 +104,7 @@ _XSD_STRING = np.frombuffer(b"<http://www.w3.org/2001/XMLSchema#string>", np.uin
 _RDF_LANG_STRING = np.frombuffer(b"<http://www.w3.org/1999/02/22-rdf-syntax-ns#langString>", np.uint8)
 
 
-@borrowing_kernel
+@kernel
 def skip_blanks(buffer, at, end):
     """The position of the first byte that is neither space nor tab."""
     while at < end and (buffer[at] == SPACE or buffer[at] == TAB):
@@ -112,7 +112,7 @@ def skip_blanks(buffer, at, end):
     return at
 
 
-@borrowing_kernel
+@kernel
 def same_text(buffer, start, length, other, other_start, other_length):
     """Whether two spans hold the same bytes."""
     if length != other_length:
@@ -123,7 +123,7 @@ def same_text(buffer, start, length, other, other_start, other_length):
     return offset == length
 
 
-@borrowing_kernel
+@kernel
 def utf8_width(buffer, at, end):
     """How many bytes the character beyond ASCII takes, 0 where they are no valid UTF-8."""
     lead = np.int64(buffer[at])
@@ -152,7 +152,7 @@ def utf8_width(buffer, at, end):
     return width
 
 
-@borrowing_kernel
+@kernel
 def _code_point(buffer, at, width):
     value = np.int64(buffer[at]) & (0xFF >> (width + 1))
     for offset in range(1, width):
@@ -160,7 +160,7 @@ def _code_point(buffer, at, width):
     return value
 
 
-@borrowing_kernel
+@kernel
 def _write_character(buffer, side, value):
     if value < 0x80:
         buffer[side] = value
@@ -181,7 +181,7 @@ def _write_character(buffer, side, value):
     return side + 4
 
 
-@borrowing_kernel
+@kernel
 def _copy(buffer, start, end, side):
     for at in range(start, end):
         buffer[side] = buffer[at]
@@ -189,7 +189,7 @@ def _copy(buffer, start, end, side):
     return side
 
 
-@borrowing_kernel
+@kernel
 def _read_numeric_escape(buffer, at, end):
     """(width, code point) of a `u` or `U` escape; the width is 0 for no such escape, -1 for no character."""
     if at + 1 >= end:
@@ -213,7 +213,7 @@ def _read_numeric_escape(buffer, at, end):
     return width, value
 
 
-@borrowing_kernel
+@kernel
 def _is_absolute(buffer, at, end):
     """Whether the text of an IRI (without brackets) starts with a scheme."""
     if at >= end or not _CLASSES[buffer[at]] & _ALPHA:
@@ -223,7 +223,7 @@ def _is_absolute(buffer, at, end):
     return at < end and buffer[at] == COLON
 
 
-@borrowing_kernel
+@kernel
 def _scan_iri(buffer, at, end):
     """Read `<…>`, which starts at `at`."""
     code = 0
@@ -257,7 +257,7 @@ def _scan_iri(buffer, at, end):
     return at, IRI_UNTERMINATED
 
 
-@borrowing_kernel
+@kernel
 def _write_decoded(buffer, at, end, side):
     """Copy a scanned IRI or quoted text, each escape as its character; (new `side`)."""
     quoted = buffer[at] == QUOTE
@@ -287,7 +287,7 @@ def _write_decoded(buffer, at, end, side):
     return side + 1
 
 
-@borrowing_kernel
+@kernel
 def _scan_quoted(buffer, at, end):
     """Read `"…"`, which starts at `at`."""
     code = 0
@@ -320,7 +320,7 @@ def _scan_quoted(buffer, at, end):
     return at, LITERAL_UNTERMINATED
 
 
-@borrowing_kernel
+@kernel
 def _label_character(buffer, at, end, first):
     """The width of a character that a blank node label may hold here: 0 none, -1 invalid UTF-8."""
     if buffer[at] < 0x80:
@@ -339,7 +339,7 @@ def _label_character(buffer, at, end, first):
     return 0
 
 
-@borrowing_kernel
+@kernel
 def _scan_label(buffer, at, end):
     """Read `_:label`, which starts at `at`; dots at its end are not part of it."""
     if at + 2 >= end or buffer[at + 1] != COLON:
@@ -363,7 +363,7 @@ def _scan_label(buffer, at, end):
     return behind, 0
 
 
-@borrowing_kernel
+@kernel
 def _scan_tag(buffer, at, end):
     """Read a language tag behind its `@`; `REWRITE` where it has capitals."""
     code = 0
@@ -383,7 +383,7 @@ def _scan_tag(buffer, at, end):
         wanted = _ALPHA | _DIGIT
 
 
-@borrowing_kernel
+@kernel
 def _read_literal(buffer, start, end, side):
     """What `read_term` says, of a literal."""
     behind_quote, code = _scan_quoted(buffer, start, end)
@@ -450,7 +450,7 @@ def _read_literal(buffer, start, end, side):
     return behind, 0, head, length, 0, side
 
 
-@borrowing_kernel
+@kernel
 def read_term(buffer, start, end, side, scope):
     """Read the IRI, blank node or literal that starts at `start`.
 

@@ -1,0 +1,92 @@
+"""PATTERN: a star and a chain over one-triple events, against pyoxigraph at every event.
+
+    python benchmarks/patterns.py [--events N] [--window TRIPLES]
+
+Prints events per second of CPU time from N-Triples text to changes, the same for a window kept in a
+pyoxigraph store and queried again at every event, and their ratio, in one run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+import time
+from collections import deque
+from pathlib import Path
+
+import pyoxigraph
+import streams
+
+import spectra
+
+EX = "http://example.org/"
+QUERIES = {
+    "star": (streams.write_star, f"SELECT * {{ ?x <{EX}p0> ?a . ?x <{EX}p1> ?b . ?x <{EX}p2> ?c }}"),
+    "chain": (streams.write_chain, f"SELECT * {{ ?a <{EX}p0> ?b . ?b <{EX}p1> ?c . ?c <{EX}p2> ?d }}"),
+}
+
+
+def measure_spectra(query: str, path: Path, window: int, events: int) -> dict[str, float]:
+    """Events per second with `window` one-triple events, one per millisecond, in the window."""
+    engine = spectra.Engine()
+    registered = engine.register(query, range=window, step=max(1, window // 100))
+    start = time.process_time()
+    changes = sum(len(b) for b in engine.run(spectra.read(path, interval=1), drain=False).batches())
+    seconds = time.process_time() - start
+    held = engine.statistics()["triples"]
+    return {
+        "events_per_s": events / seconds,
+        "changes": changes,
+        "bytes_per_triple": engine.nbytes / max(held, 1),
+        **registered.counters,
+    }
+
+
+def measure_pyoxigraph(query: str, path: Path, window: int, samples: int) -> float:
+    """Events per second when the window is queried again at every event (the first fills do not count)."""
+    store = pyoxigraph.Store()
+    held: deque[pyoxigraph.Quad] = deque()
+    with path.open("rb") as file:
+        for number, triple in enumerate(pyoxigraph.parse(file, format=pyoxigraph.RdfFormat.N_TRIPLES)):
+            if number == window:
+                break
+            held.append(pyoxigraph.Quad(triple.subject, triple.predicate, triple.object))
+    store.bulk_extend(held)
+    start = time.process_time()
+    for _ in range(samples):
+        old = held.popleft()
+        store.remove(old)
+        store.add(old)
+        held.append(old)
+        sum(1 for _ in store.query(query))
+    return samples / (time.process_time() - start)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--events", type=int, default=500_000)
+    parser.add_argument("--window", type=int, default=100_000)
+    parser.add_argument("--samples", type=int, default=5, help="events measured with pyoxigraph")
+    arguments = parser.parse_args()
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        for name, (write, query) in QUERIES.items():
+            path = Path(folder) / f"{name}.nt"
+            write(path, 2_000)
+            measure_spectra(query, path, 1_000, 2_000)  # compile
+            write(path, arguments.events)
+            ours = measure_spectra(query, path, arguments.window, arguments.events)
+            theirs = measure_pyoxigraph(query, path, arguments.window, arguments.samples)
+            rows.append({"query": name, **ours, "pyoxigraph_events_per_s": theirs, "ratio": ours["events_per_s"] / theirs})
+    print(f"{'query':8}{'events/s':>12}{'changes':>10}{'bytes/triple':>14}{'pyoxigraph/s':>14}{'ratio':>10}")
+    for row in rows:
+        print(
+            f"{row['query']:8}{row['events_per_s']:12,.0f}{row['changes']:10,}{row['bytes_per_triple']:14.0f}"
+            f"{row['pyoxigraph_events_per_s']:14.2f}{row['ratio']:10,.0f}"
+        )
+    print(json.dumps(rows))
+
+
+if __name__ == "__main__":
+    main()

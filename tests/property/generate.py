@@ -1,0 +1,555 @@
+"""Random continuous queries, as text, and random streams for them.
+
+Everything is drawn from one `random.Random`, so a case is named by its seed. The pools are small on
+purpose: terms, times and validity collide all the time, and that is where incremental engines fail.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+from spectra.clock import date_time
+from spectra.dictionary.terms import canonical
+from spectra.oracle import Event, Triple
+from spectra.sparql import parse_query
+from spectra.sparql.query import ContinuousQuery
+
+EX = "http://example.org/"
+XSD = "http://www.w3.org/2001/XMLSchema#"
+PROLOGUE = f"PREFIX ex: <{EX}>\nPREFIX xsd: <{XSD}>\n"
+PREDICATES = ("p", "q", "r")
+NODES = ("a", "b", "c", "d")
+OUTPUTS = ("ISTREAM", "DSTREAM", "CHANGES", "RSTREAM")
+STREAMS = (f"{EX}s", f"{EX}t")
+
+
+def iri(name: str) -> str:
+    return f"<{EX}{name}>"
+
+
+def _typed(lexical: str, datatype: str) -> str:
+    return f'"{lexical}"^^<{XSD}{datatype}>'
+
+
+#: Literals as a stream may write them: equal terms in several spellings, equal values in several terms.
+LITERALS = (
+    '""',
+    '"a"',
+    rf'"\u0061"^^<{XSD}string>',
+    '"a"@en',
+    '"a"@EN',
+    '"a"@en-GB',
+    '"A"@de',
+    '"caf\\u00E9"',
+    '"café"',
+    '"\U0001f600"',
+    r'"line\nquote\"slash\\tab\t"',
+    _typed("1", "integer"),
+    _typed("01", "integer"),
+    _typed("-3", "integer"),
+    _typed("1.0", "decimal"),
+    _typed("1e0", "double"),
+    _typed("NaN", "double"),
+    _typed("INF", "float"),
+    _typed("many", "integer"),
+    _typed("true", "boolean"),
+    _typed("1", "boolean"),
+    _typed("2016-07-01T10:00:00Z", "dateTime"),
+    _typed("2016-07-01T12:00:00+02:00", "dateTime"),
+    f'"x"^^{iri("datatype")}',
+)
+BLANK_NODES = ("_:b0", "_:b1")
+
+#: Literals as a query writes them.
+CONSTANTS = (
+    '"a"',
+    '""',
+    '"a"@en',
+    '"a"@En',
+    "1",
+    "1.0",
+    "1e0",
+    "-3",
+    '"01"^^xsd:integer',
+    "true",
+    '"café"',
+    '"2016-07-01T10:00:00Z"^^xsd:dateTime',
+)
+
+
+@dataclass(frozen=True, slots=True)
+class StreamEvent:
+    """An event as it is fed: terms in the spelling of the stream, deletions before additions."""
+
+    time: int
+    stream: str
+    deleted: tuple[Triple, ...] = ()
+    added: tuple[Triple, ...] = ()
+
+    def for_oracle(self) -> Event:
+        operations = [(-1, _canonical(triple)) for triple in self.deleted]
+        operations += [(1, _canonical(triple)) for triple in self.added]
+        return Event(self.time, tuple(operations), self.stream)
+
+
+def _canonical(triple: Triple) -> Triple:
+    subject, predicate, object_ = (canonical(term)[0] for term in triple)
+    return subject, predicate, object_
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A query, what it reads, and the seed that made both."""
+
+    seed: int
+    text: str
+    range: int | None
+    step: int | None
+    events: tuple[StreamEvent, ...]
+    static: dict[str, tuple[Triple, ...]] = field(default_factory=dict)
+
+    def query(self, name: str | None = None) -> ContinuousQuery:
+        return parse_query(self.text, range=self.range, step=self.step, name=name)
+
+    def oracle_static(self, query: ContinuousQuery) -> dict[str, set[Triple]]:
+        """The static graphs as the oracle takes them: the default graph merged under ""."""
+        given = {name: {_canonical(triple) for triple in triples} for name, triples in self.static.items()}
+        merged = set().union(*(given[name] for name in query.static))
+        return {"": merged, **{f"<{name}>": given[name] for name in query.static_named}}
+
+    def __str__(self) -> str:
+        lines = [f"seed {self.seed}", self.text]
+        if self.range is not None:
+            lines.append(f"range={self.range}, step={self.step}")
+        for name, triples in self.static.items():
+            lines.append(f"static <{name}>: {' '.join(map(_shown, triples))}")
+        for event in self.events:
+            rows = [f"-{_shown(triple)}" for triple in event.deleted]
+            rows += [f"+{_shown(triple)}" for triple in event.added]
+            lines.append(f"{event.time:>6} {_short(event.stream)} {' '.join(rows)}")
+        return "\n".join(lines)
+
+
+def _short(text: str) -> str:
+    return text.replace(f"<{EX}", "").replace(EX, "").replace(XSD, "xsd:").removesuffix(">")
+
+
+def _shown(triple: Triple) -> str:
+    return f"({' '.join(map(_short, triple))})"
+
+
+# --- streams --------------------------------------------------------------------------------
+
+
+def random_node(rng: random.Random) -> str:
+    return rng.choice(BLANK_NODES) if rng.random() < 0.1 else iri(rng.choice(NODES))
+
+
+def random_triple(rng: random.Random) -> Triple:
+    kind = rng.random()
+    if kind < 0.22:
+        object_ = rng.choice(LITERALS)
+    elif kind < 0.26:
+        object_ = iri(rng.choice(PREDICATES))
+    else:
+        object_ = random_node(rng)
+    subject = iri(rng.choice(PREDICATES)) if rng.random() < 0.03 else random_node(rng)
+    return subject, iri(rng.choice(PREDICATES)), object_
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What the times of a stream should be near: the windows that look at it."""
+
+    range: int
+    step: int
+    t0: int
+    lateness: int
+    streams: Sequence[str]
+
+
+def random_events(rng: random.Random, shape: Shape) -> tuple[StreamEvent, ...]:
+    """Events in the order of arrival."""
+    count = rng.choice((0, 1, 2, 4, 6, 8, 10, 12))
+    deletions = rng.choice((0.0, 0.0, 0.1, 0.3))
+    repeats = rng.choice((0.0, 0.3, 0.6))
+    disorder = rng.random() < (0.8 if shape.lateness else 0.15)
+    time = rng.choice((shape.t0, 0, -37, 1_467_367_200_000 + rng.randrange(20))) + rng.randrange(-3, 12)
+    past: list[Triple] = []
+    events: list[StreamEvent] = []
+    for _ in range(count):
+        gap = rng.random()
+        if gap < 0.2:
+            pass
+        elif gap < 0.7:
+            time += rng.randrange(1, max(2, shape.step))
+        elif gap < 0.85:
+            # just where validity ends or a window closes
+            time += shape.range - (time - shape.t0) % shape.step
+        elif gap < 0.93:
+            time += shape.range
+        else:
+            time += shape.range + rng.randrange(1, 3 * shape.range + 2)
+        added, deleted = [], []
+        size = 7 if rng.random() < 0.05 else rng.choice((0, 1, 1, 1, 2, 3))
+        for _ in range(size):
+            again = past and rng.random() < repeats
+            triple = rng.choice(past) if again else random_triple(rng)
+            if rng.random() < deletions:
+                deleted.append(rng.choice(past) if past else triple)
+            else:
+                added.append(triple)
+            past.append(triple)
+        at = time
+        if disorder and rng.random() < 0.4:
+            at -= rng.randrange(0, 2 * max(shape.lateness, 2) + 1)
+        events.append(StreamEvent(at, rng.choice(list(shape.streams)), tuple(deleted), tuple(added)))
+    return tuple(events)
+
+
+# --- queries --------------------------------------------------------------------------------
+
+
+class _Grammar:
+    """Group graph patterns; `scope` lists the variables that a part may use, fresh ones are made for BIND."""
+
+    def __init__(self, rng: random.Random, windows: Sequence[str], graphs: Sequence[str]) -> None:
+        self.rng = rng
+        self.windows = windows
+        self.graphs = graphs
+        self.variables = [f"?{name}" for name in "xyzuv"[: rng.choice((2, 3, 3, 4, 5))]]
+        self.computed = 0
+        self.blanks = 0
+        self.budget = rng.choice((1, 2, 3, 4, 5))
+
+    def variable(self) -> str:
+        return self.rng.choice(self.variables)
+
+    def node(self) -> str:
+        return f"ex:{self.rng.choice((*NODES, 'absent'))}"
+
+    def predicate(self) -> str:
+        return f"ex:{self.rng.choice(PREDICATES)}"
+
+    def path(self, depth: int) -> str:
+        rng = self.rng
+        if depth == 0 or rng.random() < 0.2:
+            return self.predicate()
+        kind = rng.randrange(11)
+        if kind == 0:
+            return f"^{self.primary(depth - 1)}"
+        if kind in (1, 2):
+            return "/".join(self.primary(depth - 1) for _ in range(rng.choice((2, 2, 3))))
+        if kind in (3, 4):
+            return "(" + "|".join(self.path(depth - 1) for _ in range(2)) + ")"
+        if kind == 5:
+            return self.negated()
+        if kind == 6:
+            low = rng.randrange(3)
+            counts = (f"{low}", f"{low},{low + rng.randrange(3)}", f"{low},", f",{low + 1}")
+            return f"{self.primary(depth - 1)}{{{rng.choice(counts)}}}"
+        return f"{self.primary(depth - 1)}{rng.choice('*+?+*')}"
+
+    def primary(self, depth: int) -> str:
+        inner = self.path(depth)
+        return inner if inner.startswith("ex:") and inner[3:].isalnum() else f"({inner})"
+
+    def negated(self) -> str:
+        parts = [f"{self.rng.choice(('', '', '^'))}{self.predicate()}" for _ in range(self.rng.choice((1, 2, 2)))]
+        return f"!({'|'.join(parts)})"
+
+    def subject(self) -> str:
+        kind = self.rng.random()
+        if kind < 0.75:
+            return self.variable()
+        return self.node() if kind < 0.93 else self.blank_label()
+
+    def object(self) -> str:
+        kind = self.rng.random()
+        if kind < 0.72:
+            return self.variable()
+        if kind < 0.85:
+            return self.node()
+        if kind < 0.93:
+            return self.rng.choice(CONSTANTS)
+        return self.blank_label() if kind < 0.97 else "[]"
+
+    def blank_label(self) -> str:
+        """A blank node of the pattern; labels are not shared between basic graph patterns."""
+        return f"_:n{self.blanks}"
+
+    def basic(self) -> str:
+        """A basic graph pattern of one to four parts."""
+        rng = self.rng
+        self.blanks += 1
+        size = min(max(1, self.budget), rng.choice((1, 1, 2, 2, 3, 4)))
+        self.budget -= size
+        shape = rng.choice(("free", "star", "chain", "cycle"))
+        names = [self.variable() for _ in range(size + 1)]
+        parts = []
+        for at in range(size):
+            verb = self.verb()
+            subject, object_ = self.subject(), self.object()
+            if shape == "star":
+                subject = names[0]
+            elif shape == "chain":
+                subject, object_ = names[at], names[at + 1]
+            elif shape == "cycle":
+                subject, object_ = names[at], names[(at + 1) % size]
+            if rng.random() < 0.04 and not verb.startswith("?"):
+                parts.append(f"{subject} ex:p [ {verb} {object_} ]")
+            else:
+                parts.append(f"{subject} {verb} {object_}")
+        return " . ".join(parts) + " ."
+
+    def verb(self) -> str:
+        kind = self.rng.random()
+        if kind < 0.5:
+            return self.predicate()
+        if kind < 0.6:
+            return self.variable()
+        return self.path(self.rng.choice((1, 1, 2, 2, 3)))
+
+    def condition(self, depth: int = 2) -> str:
+        rng = self.rng
+        if depth and rng.random() < 0.3:
+            kind = rng.randrange(3)
+            if kind == 0:
+                return f"!({self.condition(depth - 1)})"
+            operator = "&&" if kind == 1 else "||"
+            return f"({self.condition(depth - 1)} {operator} {self.condition(depth - 1)})"
+        left, right = self.variable(), rng.choice((self.variable, self.constant))()
+        return rng.choice(
+            (
+                f"{left} = {right}",
+                f"{left} != {right}",
+                f"{left} < {right}",
+                f"{left} >= {right}",
+                f"isIRI({left})",
+                f"isLiteral({left})",
+                f"isBlank({left})",
+                f"isNumeric({left})",
+                f"BOUND({left})",
+                f"sameTerm({left}, {right})",
+                f"{left} IN ({self.constant()}, {right})",
+                f"{left} NOT IN ({self.constant()}, {right})",
+                f'CONTAINS(STR({left}), "a")',
+                f'STRSTARTS(STR({left}), "{EX}")',
+                f'REGEX(STR({left}), "[ab1]$", "i")',
+                f"STRLEN(STR({left})) > 3",
+                f'LANGMATCHES(LANG({left}), "en")',
+                f'LANG({left}) = "en"',
+                f"DATATYPE({left}) = xsd:{rng.choice(('integer', 'string', 'double'))}",
+                f"{left} + 1 > 1",
+                f"COALESCE({left}, {right}) = {right}",
+                f"IF(BOUND({left}), {left}, {right}) != {right}",
+            )
+        )
+
+    def constant(self) -> str:
+        return self.node() if self.rng.random() < 0.4 else self.rng.choice(CONSTANTS)
+
+    def expression(self) -> str:
+        left, right = self.variable(), self.rng.choice((self.variable, self.constant))()
+        return self.rng.choice(
+            (
+                left,
+                right,
+                f"STR({left})",
+                f"CONCAT(STR({left}), STR({right}))",
+                f"UCASE(STR({left}))",
+                f"{left} + 1",
+                f"{left} * {right}",
+                f"ABS({left})",
+                f"STRLEN(STR({left}))",
+                f"COALESCE({left}, {right})",
+                f"IF(isIRI({left}), {left}, {right})",
+                f"DATATYPE({left})",
+                f"{left} = {right}",
+                f"BOUND({left})",
+                f'STRLANG(STR({left}), "EN")',
+                f"IRI(CONCAT(STR({left}), 'x'))",
+                "1 / 0",
+            )
+        )
+
+    def values(self) -> str:
+        rng = self.rng
+        names = rng.sample(self.variables, min(len(self.variables), rng.choice((1, 1, 2))))
+        rows = []
+        for _ in range(rng.choice((1, 2, 3))):
+            rows.append(" ".join("UNDEF" if rng.random() < 0.2 else self.constant() for _ in names))
+        if len(names) == 1:
+            return f"VALUES {names[0]} {{ {' '.join(rows)} }}"
+        return f"VALUES ({' '.join(names)}) {{ {' '.join(f'({row})' for row in rows)} }}"
+
+    def sub_select(self, inner: Callable[[], str]) -> str:
+        rng = self.rng
+        body = inner()
+        modifier = rng.choice(("", "", "DISTINCT ", "REDUCED "))
+        kept = rng.sample(self.variables, rng.choice((1, min(2, len(self.variables)))))
+        if rng.random() < 0.2:
+            self.computed += 1
+            return f"{{ SELECT {modifier}{' '.join(kept)} ({self.expression()} AS ?k{self.computed}) {{ {body} }} }}"
+        return f"{{ SELECT {modifier}{rng.choice((' '.join(kept), '*'))} {{ {body} }} }}"
+
+    def group(self, depth: int, element: Callable[[int], str]) -> str:
+        """The inside of a group: one to three elements, then perhaps BIND, VALUES and FILTER."""
+        rng = self.rng
+        parts = [element(depth)]
+        while self.budget > 0 and rng.random() < 0.35:
+            parts.append(element(depth))
+        if rng.random() < 0.12:
+            parts.insert(rng.randrange(len(parts) + 1), self.values())
+        if rng.random() < 0.15:
+            self.computed += 1
+            name = f"?k{self.computed}"
+            parts.append(f"BIND({self.expression()} AS {name})")
+            if rng.random() < 0.4:
+                parts.append(f"FILTER({name} {rng.choice(('=', '!=', '<'))} {self.variable()})")
+            elif rng.random() < 0.4 and self.budget > 0:
+                self.budget -= 1
+                parts.append(element(0).replace(rng.choice(self.variables), name))
+        if rng.random() < 0.25:
+            parts.insert(rng.randrange(len(parts) + 1), f"FILTER({self.condition()})")
+        return "\n  ".join(parts)
+
+    def graph_element(self, depth: int) -> str:
+        """What may stand where the active graph is fixed."""
+        kind = self.rng.random() if depth else 1.0
+        if kind < 0.15:
+            return self.union(lambda: self.group(depth - 1, self.graph_element))
+        if kind < 0.25:
+            return self.sub_select(lambda: self.group(depth - 1, self.graph_element))
+        if kind < 0.3:
+            return f"{{ {self.group(depth - 1, self.graph_element)} }}"
+        return self.basic()
+
+    def union(self, branch: Callable[[], str]) -> str:
+        return " UNION ".join(f"{{ {branch()} }}" for _ in range(self.rng.choice((2, 2, 3))))
+
+    def element(self, depth: int) -> str:
+        """What may stand outside WINDOW and GRAPH."""
+        rng = self.rng
+        kind = rng.random()
+        if depth and kind < 0.1:
+            return self.union(lambda: self.group(depth - 1, self.element))
+        if depth and kind < 0.17:
+            return self.sub_select(lambda: self.group(depth - 1, self.element))
+        if self.graphs and kind < 0.35:
+            which = rng.random()
+            if which < 0.4:
+                return self.basic()
+            name = f"ex:{rng.choice(('g0', 'g1'))}" if which < 0.7 else rng.choice(("?g", self.variable()))
+            return f"GRAPH {name} {{ {self.group(max(0, depth - 1), self.graph_element)} }}"
+        name = f"ex:{rng.choice(self.windows)}" if rng.random() < 0.88 else rng.choice(("?w", self.variable()))
+        return f"WINDOW {name} {{ {self.group(max(0, depth - 1), self.graph_element)} }}"
+
+
+def _head(grammar: _Grammar, rng: random.Random) -> tuple[str, str]:
+    """What comes before WHERE, as (text, form)."""
+    kind = rng.random()
+    if kind < 0.1:
+        return "ASK", "ASK"
+    if kind < 0.2:
+        terms = [
+            f"{grammar.variable()} {rng.choice(('ex:made', grammar.variable()))} {rng.choice((grammar.variable(), '1'))}"
+            for _ in range(rng.choice((1, 2)))
+        ]
+        return f"CONSTRUCT {{ {' . '.join(terms)} }}", "CONSTRUCT"
+    modifier = rng.choice(("", "", "", "DISTINCT ", "DISTINCT ", "REDUCED "))
+    if rng.random() < 0.4:
+        return f"SELECT {modifier}*", "SELECT"
+    kept = rng.sample(grammar.variables, rng.randrange(1, len(grammar.variables) + 1))
+    if rng.random() < 0.15:
+        kept.append(f"({grammar.expression()} AS ?computed)")
+    return f"SELECT {modifier}{' '.join(kept)}", "SELECT"
+
+
+@dataclass(frozen=True, slots=True)
+class _Brackets:
+    """The windows of a query as text, and what the times of its streams should be near."""
+
+    text: str
+    names: tuple[str, ...]
+    shape: Shape
+
+
+def _windows(rng: random.Random, output: str) -> _Brackets:
+    policy = rng.choice(("", "", "ON_CONTENT_CHANGE", "ON_WINDOW_CLOSE", "NON_EMPTY_CONTENT", "PERIODIC"))
+    if policy == "PERIODIC":
+        policy = f"PERIODIC {rng.choice((1, 3, 5, 8))}ms"
+    report = f" REPORT {policy}" if policy else ""
+    lateness = rng.choice((0, 0, 0, 0, 3, 10))
+    count = rng.choice((1, 1, 1, 2, 2, 3))
+    clauses, names = [], []
+    step, range_, t0 = 5, 10, 0
+    streams: list[str] = []
+    for at in range(count):
+        name, stream = f"w{at}", rng.choice(STREAMS)
+        streams.append(stream)
+        late = f" LATENESS {lateness}ms" if lateness and (at == 0 or rng.random() < 0.5) else ""
+        if rng.random() < 0.15:
+            elements = rng.choice((1, 2, 3, 5))
+            spec = f"ELEMENTS {elements} STEP {rng.randrange(1, elements + 1)}"
+        else:
+            step = rng.choice((1, 2, 5, 10))
+            range_ = step * rng.choice((1, 2, 3)) + rng.choice((0, 0, 0, 1, 3))
+            t0 = rng.choice((0, 0, 3, -7, 1_000_003))
+            spec = f"RANGE {range_}ms " + rng.choice((f"STEP {step}ms", f"SLIDE {step}ms"))
+            if step == range_ and rng.random() < 0.5:
+                spec = f"RANGE {range_}ms" + rng.choice(("", " TUMBLING"))
+            if t0:
+                spec += f' T0 "{date_time(t0)}"^^xsd:dateTime'
+        clauses.append(f"FROM NAMED WINDOW ex:{name} ON <{stream}> [{spec}{late}{report if at == 0 else ''}]")
+        names.append(name)
+    if rng.random() < 0.1:
+        streams.append(f"{EX}unread")
+    return _Brackets("\n".join(clauses), tuple(names), Shape(range_, step, t0, lateness, tuple(dict.fromkeys(streams))))
+
+
+def random_case(seed: int, *, name: str = "out") -> Case:
+    """The case of a seed: always the same."""
+    rng = random.Random(seed)
+    if rng.random() < 0.12:
+        return _plain(rng, seed)
+    output = rng.choice(OUTPUTS)
+    brackets = _windows(rng, output)
+    static: dict[str, tuple[Triple, ...]] = {}
+    clauses = []
+    if rng.random() < 0.3:
+        for graph in rng.sample(("d0", "d1"), rng.choice((0, 1, 2))):
+            clauses.append(f"FROM ex:{graph}")
+            static[f"{EX}{graph}"] = tuple(random_triple(rng) for _ in range(rng.randrange(6)))
+        for graph in rng.sample(("g0", "g1"), rng.choice((0, 1, 2))):
+            clauses.append(f"FROM NAMED ex:{graph}")
+            static[f"{EX}{graph}"] = tuple(random_triple(rng) for _ in range(rng.randrange(6)))
+    grammar = _Grammar(rng, brackets.names, tuple(static))
+    body = grammar.group(rng.choice((0, 1, 1, 2)), grammar.element)
+    head, _ = _head(grammar, rng)
+    text = "\n".join(
+        [
+            f"{PROLOGUE}REGISTER {output} ex:{name} AS",
+            *((head, brackets.text, *clauses) if head.startswith("ASK") or rng.random() < 2 else ()),
+            f"WHERE {{ {body} }}",
+        ]
+    )
+    return Case(seed, text, None, None, random_events(rng, brackets.shape), static)
+
+
+def _plain(rng: random.Random, seed: int) -> Case:
+    """Plain SPARQL, which the caller gives a range and a step."""
+    grammar = _Grammar(rng, (), ())
+    body = grammar.group(rng.choice((0, 1, 2)), grammar.graph_element)
+    head, _ = _head(grammar, rng)
+    step = rng.choice((1, 2, 5, 10))
+    range_ = step * rng.choice((1, 2, 3)) + rng.choice((0, 0, 1, 3))
+    shape = Shape(range_, step, 0, 0, ("",))
+    return Case(seed, f"{PROLOGUE}{head} WHERE {{ {body} }}", range_, step, random_events(rng, shape))
+
+
+def on_one_stream(case: Case, events: Sequence[StreamEvent]) -> Case:
+    """The same query over other events."""
+    return replace(case, events=tuple(events))
