@@ -63,15 +63,8 @@ class Query:
     def process(self, progress: Progress) -> ChangeBatch:
         """What the last batch changed, as far as it is to be told now."""
         before = self._report.pending.rows.ravel()
-        deltas = self._operator.process()
-        if self.evaluations.first_event is None and len(progress.events):
-            at = int(progress.events[0])
-            begun = [self._operator.initial(at)]
-            if self._begun is not None:
-                self._begun.at[:] = at
-                begun.append(self._begun)
-                self._begun = None
-            deltas = Deltas.concatenate([*begun, deltas])
+        begun = self._begin(int(progress.events[0])) if self._is_first(progress) else []
+        deltas = Deltas.concatenate([*begun, self._operator.process()])
         told = self._report.tell(deltas, progress)
         self._hold(self._report.pending.rows.ravel(), before)
         self._now = progress.upto
@@ -79,6 +72,22 @@ class Query:
         self.reported += len(batch)
         self._publish(batch)
         return batch
+
+    def _is_first(self, progress: Progress) -> bool:
+        return self.evaluations.first_event is None and len(progress.events) > 0
+
+    def _begin(self, at: int) -> list[Deltas]:
+        """What holds before any event, told with the first one.
+
+        A join must know it before it sees that event's batch, or it would find partners at `at` that
+        come later in the batch.
+        """
+        begun = [self._operator.initial(at)]
+        if self._begun is not None:
+            self._begun.at[:] = at
+            begun.append(self._begun)
+            self._begun = None
+        return begun
 
     def _hold(self, entering: NDArray[np.int32], leaving: NDArray[np.int32]) -> None:
         if len(entering):

@@ -38,6 +38,10 @@ if TYPE_CHECKING:
 
 _Wanted = set[tuple[str | None, ...]]
 
+#: How many triples go through views and operators at once: enough to make a call cheap, not more than
+#: the window holds (rows that went stay linked until the portion is done) or than caches like.
+_LEAST_PORTION, _MOST_PORTION = 4096, 16384
+
 
 @dataclass(slots=True)
 class _WindowState:
@@ -399,7 +403,8 @@ class Engine:
         """Apply the waiting events with times up to `limit`, then let time pass to `upto` (if given)."""
         released = timeline.reorder.release(limit)
         told: list[ChangeBatch] = []
-        for events, last in _portions(released, max([4096, *(state.views.live for state in timeline.windows)])):
+        live = max((state.views.live for state in timeline.windows), default=0)
+        for events, last in _portions(released, min(max(live, _LEAST_PORTION), _MOST_PORTION)):
             told += self._apply(timeline, events, last)
         for events in released.values():
             self.dictionary.release(events.triples.ravel())

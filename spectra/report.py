@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from spectra.clock import FOREVER
 from spectra.errors import InternalError
 from spectra.operators.contract import Deltas
 from spectra.operators.kernels.rows import apply_rows, new_table, with_room
@@ -261,7 +262,11 @@ class AskReport:
         self.evaluations.passed(progress)
         count = int(told.sum())
         return Told(
-            keys[told] >> 1, np.zeros(count, np.int8), np.zeros(count, np.int64), np.zeros((count, 0), np.int32), truth[told]
+            keys[told] >> 1,
+            np.zeros(count, np.int8),
+            np.full(count, FOREVER, np.int64),
+            np.zeros((count, 0), np.int32),
+            truth[told],
         )
 
 

@@ -132,12 +132,18 @@ class _Translation:
 
     def _graphs(self, name: Term, names: list[str], inner: syntax.Pattern, bags: bool, *, static: bool) -> Node:
         """A pattern over one named graph, or over each of them in turn with the variable bound to its name."""
-        if not isinstance(name, Variable):
-            return self.node(inner, Source(name[1:-1], static=static), bags)
         branches: list[Node] = []
         for graph in names:
-            part = self.node(inner, Source(graph, static=static), bags)
-            branches.append(pattern_of(part, nodes.Values((name.name,), ((f"<{graph}>",),))))
+            if name == f"<{graph}>":
+                return self.node(inner, Source(graph, static=static), bags)
+            if isinstance(name, Variable):
+                part = self.node(inner, Source(graph, static=static), bags)
+                branches.append(pattern_of(part, nodes.Values((name.name,), ((f"<{graph}>",),))))
+        if not branches:
+            # a graph that the dataset does not have gives no solution
+            part = self.node(inner, Source("", static=True), bags)
+            graph_names = (name.name,) if isinstance(name, Variable) else ()
+            return nodes.Values(tuple(dict.fromkeys((*graph_names, *part.variables))), ())
         return branches[0] if len(branches) == 1 else nodes.Union(tuple(branches))
 
     def _basic(self, part: syntax.TriplePattern | syntax.PathPattern, source: Source, bags: bool) -> Node:

@@ -154,13 +154,15 @@ def rebuild(first, second, third, old, new):
 
 def new_index(masks: list[int], rows: int, slots: int) -> IndexColumns:
     """Empty indexes with room for `rows` rows; `slots` is a power of two."""
-    shape = (len(masks), rows)
+    # the links of a row lie together, and so do the two columns of a slot: one cache line for each
+    links = np.full((rows, len(masks), 2), -1, np.int32)
+    table = np.zeros((len(masks), slots, 2), np.int32)
     return IndexColumns(
         masks=np.array(masks, np.int64),
-        after=np.full(shape, -1, np.int32),
-        before=np.full(shape, -1, np.int32),
-        heads=np.zeros((len(masks), slots), np.int32),
-        counts=np.zeros((len(masks), slots), np.int32),
+        after=links[:, :, 0].T,
+        before=links[:, :, 1].T,
+        heads=table[:, :, 0],
+        counts=table[:, :, 1],
         used=np.zeros(len(masks), np.int64),
     )
 

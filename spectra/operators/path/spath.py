@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 
 from spectra.automata import OTHER, Dfa
-from spectra.clock import FOREVER
+from spectra.clock import FOREVER, NO_END
 from spectra.operators.contract import Deltas
 from spectra.operators.kernels import spath as kernels
 from spectra.operators.kernels.tpjoin import OutputColumns
@@ -16,6 +16,8 @@ from spectra.views.kernels.index import grown_index, new_index
 from spectra.views.view import OBJECT, PREDICATE, SUBJECT, WindowViews
 
 _VERTEX_AND_STATE = 2 | 4
+_SMALL = ("root", "vertex", "state", "parent", "via", "earlier", "later")
+_ENDS = ("end", "was")
 
 
 class SPath:
@@ -209,16 +211,13 @@ class SPath:
 
 
 def _new_trees(rows: int) -> kernels.TreeColumns:
+    # what is read together lies together: one cache line for a node
+    small = np.zeros((rows, 8), np.int32)
+    ends = np.full((rows, 2), NO_END, np.int64)
+    small[:, _SMALL.index("state")] = -1
     return kernels.TreeColumns(
-        root=np.zeros(rows, np.int32),
-        vertex=np.zeros(rows, np.int32),
-        state=np.full(rows, -1, np.int32),
-        end=np.zeros(rows, np.int64),
-        was=np.zeros(rows, np.int64),
-        parent=np.zeros(rows, np.int32),
-        via=np.zeros(rows, np.int32),
-        earlier=np.zeros(rows, np.int32),
-        later=np.zeros(rows, np.int32),
+        **{name: small[:, at] for at, name in enumerate(_SMALL)},
+        **{name: ends[:, at] for at, name in enumerate(_ENDS)},
         free=np.arange(rows - 1, -1, -1, dtype=np.int32),
         marked=np.zeros(rows, np.int32),
         index=new_index([1 | 2 | 4, _VERTEX_AND_STATE], rows, 2 * rows),
@@ -230,7 +229,7 @@ def _new_trees(rows: int) -> kernels.TreeColumns:
 def _grown_trees(trees: kernels.TreeColumns, rows: int, work: np.ndarray) -> kernels.TreeColumns:
     old = len(trees.root)
     grown = _new_trees(rows)
-    for name in ("root", "vertex", "state", "end", "was", "parent", "via", "earlier", "later", "marked"):
+    for name in (*_SMALL, *_ENDS, "marked"):
         getattr(grown, name)[:old] = getattr(trees, name)
     held = int(work[kernels.FREE])
     grown.free[:held] = trees.free[:held]

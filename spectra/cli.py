@@ -1,0 +1,505 @@
+"""The command `spectra`: run, explain, check and verify continuous queries."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import signal
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
+
+from spectra.errors import QueryError, ResourceError, SpectraError, StreamError, UnsupportedError
+
+if TYPE_CHECKING:
+    from spectra.engine import Engine
+    from spectra.sparql.query import ContinuousQuery
+    from spectra.streams.source import Source
+
+DONE, DIFFERENT, WRONG, BAD_DATA, LIMIT = 0, 1, 2, 3, 4
+#: A bug of ours, as sysexits.h numbers it.
+INTERNAL = 70
+
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(i?)B?\Z", re.IGNORECASE)
+#: How many instants that differ `verify` shows, and how many answers of each.
+_SHOWN = 5
+
+
+@dataclass(frozen=True, slots=True)
+class QueryFile:
+    """A query and the folder that its FROM clauses start from."""
+
+    query: ContinuousQuery
+    folder: Path
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit code."""
+    options = _parser().parse_args(arguments)
+    try:
+        return int(options.command(options))
+    except BrokenPipeError:
+        # whoever read our output has seen enough; nothing more may be written, at exit either
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return DONE
+    except KeyboardInterrupt:
+        return 128 + signal.SIGINT
+    except SpectraError as error:
+        return _failed(error)
+    except MemoryError:
+        return _failed(ResourceError("out of memory", hint="Narrow the windows, or set --state-limit."))
+
+
+def _failed(error: SpectraError) -> int:
+    print(f"{type(error).__name__}: {error}", file=sys.stderr)
+    match error:
+        case _BadData():
+            return BAD_DATA
+        case QueryError() | UnsupportedError() | StreamError():
+            return WRONG
+        case ResourceError():
+            return LIMIT
+        case _:
+            return INTERNAL
+
+
+class _BadData(StreamError):
+    """What `--strict` stops at; the other errors of a stream are errors of the call."""
+
+    def __init__(self, error: StreamError) -> None:
+        super().__init__(error.message, place=error.place, detail=error.detail, hint=error.hint)
+
+
+_BadData.__name__ = "StreamError"
+
+
+# --- run ------------------------------------------------------------------------------------
+
+
+def _run(options: argparse.Namespace) -> int:
+    _refuse_what_is_not_there(options)
+    from spectra.output import FORMATS, HoldBack, writer_for
+    from spectra.progress import Progress, reached_time, summary_lines
+
+    queries = _queries(options)
+    sources = _sources(options, queries)
+    queries = _on_the_only_stream(queries, sources)
+    with _output(options.output) as file, _engine(options) as engine:
+        name = options.format or ("table" if file.isatty() else "jsonl")
+        assert name in FORMATS
+        writer = writer_for(name, [entry.query for entry in queries], file)
+        for entry in queries:
+            engine.register(entry.query, folder=entry.folder)
+        hold_back = HoldBack() if len({_lateness(entry.query) for entry in queries}) > 1 else None
+        progress = Progress(engine, sys.stderr)
+        run = engine.run(*sources, drain=options.drain, **_reading(options), **_following(options))
+        try:
+            with _interrupted_by_sigterm(options.follow), _strictness(engine):
+                for told in run.portions():
+                    progress.clear()
+                    writer.write(hold_back.upto(told, reached_time(engine)) if hold_back else told)
+                    if options.follow:
+                        writer.flush()
+                    progress.show()
+        except KeyboardInterrupt:
+            if not options.follow:
+                raise
+        finally:
+            progress.clear()
+        if hold_back:
+            from spectra.clock import FOREVER
+
+            writer.write(hold_back.upto([], FOREVER))
+        writer.flush()
+        for line in summary_lines(engine, sources, progress.seconds):
+            print(line, file=sys.stderr)
+    return DONE
+
+
+def _refuse_what_is_not_there(options: argparse.Namespace) -> None:
+    if options.engine == "spark" or options.master is not None:
+        raise UnsupportedError(
+            "the engine spark is not available in this version",
+            hint="Leave out --master, and use --engine embedded, which is the default.",
+        )
+    if options.checkpoint is not None:
+        raise UnsupportedError(
+            "--checkpoint is not available in this version", hint="Without it, a run starts at the first event."
+        )
+
+
+def _following(options: argparse.Namespace) -> dict[str, Any]:
+    return {"follow": True, "idle": options.idle} if options.follow else {}
+
+
+def _lateness(query: ContinuousQuery) -> int:
+    return max(window.spec.lateness for window in query.windows)
+
+
+@contextmanager
+def _interrupted_by_sigterm(follow: bool) -> Iterator[None]:
+    """A follower that is told to end does so as after Ctrl-C: with a summary."""
+    if not follow:
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+@contextmanager
+def _output(path: str | None) -> Iterator[TextIO]:
+    """Where answers go, in UTF-8 whatever the locale says."""
+    if path is None:
+        reconfigure = getattr(sys.stdout, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(encoding="utf-8", newline="")
+        yield sys.stdout
+        sys.stdout.flush()
+        return
+    try:
+        file = open(path, "w", encoding="utf-8", newline="")
+    except OSError as error:
+        raise QueryError(
+            f'cannot write the output file "{path}"',
+            detail=error.strerror,
+            hint="Name a file in a folder that exists.",
+        ) from None
+    with file:
+        yield file
+
+
+# --- explain, check, verify -------------------------------------------------------------------
+
+
+def _explain(options: argparse.Namespace) -> int:
+    from spectra.describe import explained, measured
+
+    if not options.analyze and (options.input or options.stream):
+        raise QueryError("explain reads no input without --analyze", hint="Add --analyze, or leave the input out.")
+    queries = _queries(options)
+    if options.analyze:
+        sources = _sources(options, queries)
+        queries = _on_the_only_stream(queries, sources)
+    texts = []
+    with _engine(options) as engine:
+        for entry in queries:
+            static = None if options.analyze else _no_static(entry.query)
+            engine.register(entry.query, folder=entry.folder, static=static)
+        if options.analyze:
+            with _strictness(engine):
+                for _ in engine.run(*sources, drain=options.drain, **_reading(options)).portions():
+                    pass
+        for query in engine.queries:
+            texts.append(explained(engine, query))
+            if options.analyze:
+                texts[-1] += "\n" + measured(engine, query)
+    print("\n\n".join(texts))
+    return DONE
+
+
+def _check(options: argparse.Namespace) -> int:
+    from spectra.describe import headline
+
+    with _engine(options) as engine:
+        for entry in _queries(options):
+            engine.register(entry.query, static=_no_static(entry.query))
+            print(f"ok: {headline(entry.query)}")
+    return DONE
+
+
+def _no_static(query: ContinuousQuery) -> dict[str, Any]:
+    """To plan a query, its static files need not be there."""
+    return {iri: () for iri in (*query.static, *query.static_named)}
+
+
+def _verify(options: argparse.Namespace) -> int:
+    from spectra.clock import date_time
+    from spectra.progress import counted
+    from spectra.static import load_static
+    from spectra.verify import verify
+
+    queries = _queries(options)
+    sources = _sources(options, queries)
+    queries = _on_the_only_stream(queries, sources)
+    static = {}
+    with _engine(options) as engine:
+        for entry in queries:
+            query = entry.query
+            graphs = {
+                iri: load_static(iri, entry.folder, {}) for iri in dict.fromkeys((*query.static, *query.static_named))
+            }
+            engine.register(query, static=graphs)
+            default = [triple for iri in query.static for triple in graphs[iri]]
+            static[query.name] = {"": default, **{iri: graphs[iri] for iri in query.static_named}}
+        with _strictness(engine):
+            found = verify(engine, sources, static, drain=options.drain, **_reading(options))
+    different = False
+    for result in found:
+        compared = f"{counted(result.evaluations, 'evaluation')}, {counted(result.answers, 'answer')} compared"
+        if not result.differences:
+            print(f"<{result.query}>: {compared}, no difference")
+            continue
+        different = True
+        print(f"<{result.query}>: {compared}, {counted(len(result.differences), 'instant')} with differences")
+        for difference in result.differences[:_SHOWN]:
+            print(f"  at {date_time(difference.at)}")
+            for what, answers in (("missing", difference.missing), ("extra", difference.extra)):
+                listed = sorted(answers.elements())
+                for op, text in listed[:_SHOWN]:
+                    print(f"    {what}: {op} {text}")
+                if len(listed) > _SHOWN:
+                    print(f"    {what}: and {len(listed) - _SHOWN:,} more")
+    return DIFFERENT if different else DONE
+
+
+# --- queries, streams, engine -------------------------------------------------------------------
+
+
+def _queries(options: argparse.Namespace) -> list[QueryFile]:
+    """The queries of the call, parsed; plain ones are named after their files."""
+    from spectra.progress import announce_compilation
+    from spectra.sparql import parse_query
+    from spectra.sparql.rspql import DEFAULT_NAME
+
+    found: dict[str, QueryFile] = {}
+    for name in options.queries:
+        path = Path(name)
+        try:
+            text = path.read_text(encoding="utf-8-sig")
+        except OSError as error:
+            raise QueryError(f'cannot read the query file "{name}"', detail=error.strerror) from None
+        except UnicodeDecodeError as error:
+            raise QueryError(f'the query file "{name}" is not UTF-8', detail=str(error)) from None
+        query = parse_query(text, range=options.range, step=options.step, source=name)
+        if query.name == DEFAULT_NAME:
+            query = replace(query, name=f"{DEFAULT_NAME}:{re.sub(r'[^A-Za-z0-9_.-]', '-', path.stem)}")
+        if query.name in found:
+            raise QueryError(
+                f"two queries are named <{query.name}>", hint="Register them under different names, or in different runs."
+            )
+        found[query.name] = QueryFile(query, path.parent)
+    announce_compilation(sys.stderr)
+    return list(found.values())
+
+
+def _sources(options: argparse.Namespace, queries: list[QueryFile]) -> list[Source]:
+    """The inputs of the call, each under the stream that it is."""
+    from spectra.streams.source import Source
+
+    streams = list(dict.fromkeys(window.stream for entry in queries for window in entry.query.windows))
+    named = [stream for stream in streams if stream]
+    listed = ", ".join(f"<{stream}>" for stream in named)
+    paths: dict[str, list[str]] = {}
+    if options.input:
+        if options.stream:
+            raise QueryError("--input and --stream exclude each other", hint="Give every stream with --stream IRI=PATH.")
+        if len(named) > 1:
+            raise QueryError(
+                f"--input is one stream, and the queries read {len(named)}",
+                detail=f"They read {listed}.",
+                hint="Give each with --stream IRI=PATH.",
+            )
+        paths[named[0] if named else ""] = options.input
+    for text in options.stream:
+        stream, path = _stream_and_path(text, streams, listed)
+        paths.setdefault(stream, []).append(path)
+    if not paths:
+        raise QueryError("no input", hint="Name a folder, a glob or a file: --input PATH, or --stream IRI=PATH.")
+    missing = [stream for stream in named if stream not in paths]
+    if missing:
+        raise QueryError(
+            f"no input for the stream <{missing[0]}>",
+            detail=f"The queries read {listed}.",
+            hint=f"Add --stream {missing[0]}=PATH.",
+        )
+    return [
+        Source(
+            given,
+            stream=stream,
+            time_from=options.time_from,
+            event_size=options.event_size,
+            start=options.start,
+            interval=options.interval,
+        )
+        for stream, given in paths.items()
+    ]
+
+
+def _stream_and_path(text: str, streams: list[str], listed: str) -> tuple[str, str]:
+    for stream in sorted(filter(None, streams), key=len, reverse=True):
+        for written in (f"{stream}=", f"<{stream}>="):
+            if text.startswith(written):
+                return stream, text[len(written) :]
+    iri, equals, path = text.partition("=")
+    if not equals:
+        raise QueryError(f'not a stream: "{text}"', hint="Write --stream IRI=PATH.")
+    if streams == [""]:
+        return iri.strip("<>"), path
+    raise QueryError(f"no query reads the stream <{iri.strip('<>')}>", detail=f"The queries read {listed}.")
+
+
+def _on_the_only_stream(queries: list[QueryFile], sources: list[Source]) -> list[QueryFile]:
+    """The same queries, plain SPARQL ones put on the one stream there is."""
+    plain = any(not window.stream for entry in queries for window in entry.query.windows)
+    if not plain:
+        return queries
+    if len(sources) > 1:
+        raise QueryError(
+            "a plain SPARQL query reads the only stream, and there are several",
+            hint="Say which one it reads: FROM NAMED WINDOW … ON <stream> […].",
+        )
+    stream = sources[0].stream
+    placed = []
+    for entry in queries:
+        windows = tuple(replace(window, stream=window.stream or stream) for window in entry.query.windows)
+        placed.append(replace(entry, query=replace(entry.query, windows=windows)))
+    return placed
+
+
+@contextmanager
+def _engine(options: argparse.Namespace) -> Iterator[Engine]:
+    from spectra.engine import Engine
+    from spectra.streams.quarantine import Quarantine
+
+    engine = Engine(state_limit=getattr(options, "state_limit", None))
+    with Quarantine(getattr(options, "quarantine", None), getattr(options, "strict", False)) as quarantine:
+        engine.quarantine = quarantine
+        yield engine
+
+
+@contextmanager
+def _strictness(engine: Engine) -> Iterator[None]:
+    """Tell what `--strict` stops at from the other errors that a stream may have."""
+    try:
+        yield
+    except StreamError as error:
+        if engine.quarantine.strict and engine.quarantine.count:
+            raise _BadData(error) from None
+        raise
+
+
+def _reading(options: argparse.Namespace) -> dict[str, Any]:
+    return {"validate": options.validate}
+
+
+# --- arguments ----------------------------------------------------------------------------------
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="spectra", description="Continuous SPARQL queries, property paths included, over streams of RDF graphs."
+    )
+    parser.add_argument("--version", action=_Version)
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    run = commands.add_parser("run", help="run queries over streams and write their answers")
+    _add_queries(run)
+    _add_input(run)
+    run.add_argument("--engine", choices=("embedded", "spark"), default="embedded", help="default: embedded")
+    run.add_argument("--master", metavar="URL", help="the Spark master, with --engine spark")
+    run.add_argument(
+        "--format",
+        choices=("table", "jsonl", "csv", "nq"),
+        help="default: table on a terminal, jsonl otherwise",
+    )
+    run.add_argument("--output", metavar="FILE", help="where answers go; default: standard output")
+    run.add_argument("--checkpoint", metavar="DIR", help="resume after a stop")
+    run.add_argument("--follow", action="store_true", help="keep watching a folder; Ctrl-C ends")
+    run.add_argument(
+        "--idle",
+        type=_seconds,
+        default=1.0,
+        metavar="D",
+        help="with --follow: an instant is complete when nothing came for so long; default: 1s",
+    )
+    run.set_defaults(command=_run)
+
+    explain = commands.add_parser("explain", help="show the plan of queries")
+    _add_queries(explain)
+    explain.add_argument("--analyze", action="store_true", help="run over the input, and add what was counted")
+    _add_input(explain)
+    explain.set_defaults(command=_explain)
+
+    check = commands.add_parser("check", help="parse and plan queries, and nothing else")
+    _add_queries(check)
+    check.set_defaults(command=_check)
+
+    verify = commands.add_parser("verify", help="run, and compare every evaluation with a recomputation")
+    _add_queries(verify)
+    _add_input(verify)
+    verify.set_defaults(command=_verify)
+    return parser
+
+
+def _add_queries(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("queries", nargs="+", metavar="QUERY.rq", help="query files; FROM is relative to their folders")
+    parser.add_argument("--range", metavar="D", help="the window of plain SPARQL: PT1H, 10s, …")
+    parser.add_argument("--step", metavar="D", help="its step; default: the range")
+
+
+def _add_input(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--input", action="append", default=[], metavar="PATH", help="the only stream: a folder, a glob or a file"
+    )
+    parser.add_argument(
+        "--stream", action="append", default=[], metavar="IRI=PATH", help="one of several streams; full IRIs"
+    )
+    parser.add_argument(
+        "--time-from",
+        default="name",
+        metavar="HOW",
+        help="times of a folder of N-Triples files: name (default), mtime, predicate:<iri>",
+    )
+    parser.add_argument(
+        "--event-size", type=int, default=1, metavar="N", help="triples of an event in one N-Triples file; default: 1"
+    )
+    parser.add_argument("--start", default="0", metavar="TIME", help="time of its first event; default: the epoch")
+    parser.add_argument("--interval", default="PT1S", metavar="D", help="from one event to the next; default: PT1S")
+    parser.add_argument("--quarantine", metavar="FILE", help="where bad lines and late events go, as JSON lines")
+    parser.add_argument("--strict", action="store_true", help="stop at the first bad line or late event")
+    parser.add_argument("--validate", action="store_true", help="read every line, also those that no query can use")
+    parser.add_argument(
+        "--no-drain", dest="drain", action="store_false", help="stop at the last event, with windows still open"
+    )
+    parser.add_argument("--state-limit", type=_bytes, metavar="SIZE", help="most bytes of state: 500MB, 2GB, …")
+
+
+def _bytes(text: str) -> int:
+    """A number of bytes: 2GB, 500 MB, 1.5GiB, 4096."""
+    match = _SIZE.match(text.strip())
+    if match is None:
+        raise argparse.ArgumentTypeError(f'not a size: "{text}" (write 500MB, 2GB or a number of bytes)')
+    power = " KMGT".index(match.group(2).upper() or " ")
+    return int(float(match.group(1)) * (1024 if match.group(3) else 1000) ** power)
+
+
+def _seconds(text: str) -> float:
+    from spectra.clock import duration
+
+    try:
+        length = duration(text)
+    except QueryError as error:
+        raise argparse.ArgumentTypeError(str(error).replace("\n", "; ")) from None
+    if length == 0:
+        raise argparse.ArgumentTypeError("an idle time of zero makes every event an instant of its own")
+    return length / 1000
+
+
+class _Version(argparse.Action):
+    """Prints the version; the package is asked only when someone wants to know."""
+
+    def __init__(self, option_strings: Sequence[str], dest: str, **_: Any) -> None:
+        super().__init__(option_strings, dest, nargs=0, help="show the version")
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
+        from spectra import __version__
+
+        print(f"spectra {__version__}")
+        parser.exit()

@@ -1,0 +1,112 @@
+"""What `spectra explain` and `spectra check` say of a query."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from spectra.algebra.nodes import Source as GraphSource
+from spectra.clock import date_time
+from spectra.planner.physical import wanted_triples
+from spectra.progress import counted, size
+from spectra.sparql.query import ContinuousQuery, Form, Report, Window, WindowKind
+
+if TYPE_CHECKING:
+    from spectra.continuous import Query
+    from spectra.engine import Engine
+
+
+def headline(query: ContinuousQuery) -> str:
+    """Name, output operator and policy, windows and static data of a query."""
+    what = query.form.value
+    if query.form is Form.SELECT:
+        what += "".join(f" ?{variable.name}" for variable in query.variables)
+    lines = [f"query <{query.name}>", f"  {what}", f"  {query.output.value}, {report_text(query.report)}"]
+    lines += [f"  window {window_text(window)}" for window in query.windows]
+    lines += [f"  static <{iri}>" for iri in query.static]
+    lines += [f"  static, by name <{iri}>" for iri in query.static_named]
+    return "\n".join(lines)
+
+
+def explained(engine: Engine, query: Query) -> str:
+    """The headline, what is kept of each stream, and both plans."""
+    lines = [headline(query.query), "kept of each stream"]
+    for window in query.query.windows:
+        patterns, _ = wanted_triples(query.physical, GraphSource(window.name))
+        stream = f"<{window.stream}>" if window.stream else "the stream"
+        if engine.summary(window.stream).keep_all:
+            lines.append(f"  {stream}: every triple")
+            continue
+        for pattern in sorted(patterns, key=lambda terms: [term or "" for term in terms]):
+            lines.append(f"  {stream}: {' '.join(term or '*' for term in pattern)}")
+    return "\n".join([*lines, query.explain()])
+
+
+def measured(engine: Engine, query: Query) -> str:
+    """What a run has counted, operator by operator, with the bytes that each one holds now."""
+    statistics = engine.statistics()
+    lines = [
+        "measured",
+        f"  {counted(statistics['events'], 'event')}, {counted(query.reported, 'answer')}, "
+        f"state {size(statistics['state_bytes'])}",
+        *(f"  {'  ' * depth}{_operator_text(operator)}" for operator, depth in _operators(query._operator, 0)),
+    ]
+    return "\n".join(lines)
+
+
+def _operators(operator: Any, depth: int) -> Iterator[tuple[Any, int]]:
+    yield operator, depth
+    below = [getattr(operator, name) for name in ("source", "left", "right") if hasattr(operator, name)]
+    for inner in (*below, *getattr(operator, "sources", ())):
+        yield from _operators(inner, depth + 1)
+
+
+def _operator_text(operator: Any) -> str:
+    names = " ".join(f"?{name}" for name in operator.variables)
+    counters = [f"{name} {count:,}" for name, count in operator.counters.items()]
+    return f"{type(operator).__name__}({names}): {', '.join([*counters, size(operator.nbytes)])}"
+
+
+def window_text(window: Window) -> str:
+    """A window clause, durations in `xsd:duration`."""
+    spec = window.spec
+    match spec.kind:
+        case WindowKind.TIME:
+            inside = f"RANGE {duration_text(spec.range)} STEP {duration_text(spec.step)}"
+        case WindowKind.COUNT:
+            inside = f"ELEMENTS {spec.range} STEP {spec.step}"
+        case WindowKind.EVENT:
+            inside = "EVENT"
+    if spec.t0:
+        inside += f" T0 {date_time(spec.t0)}"
+    if spec.lateness:
+        inside += f" LATENESS {duration_text(spec.lateness)}"
+    stream = f"<{window.stream}>" if window.stream else "the stream"
+    return f"<{window.name}> on {stream} [{inside}]"
+
+
+def report_text(report: Report) -> str:
+    period = f" {duration_text(report.period)}" if report.period else ""
+    return f"{report.policy.value}{period}"
+
+
+def duration_text(milliseconds: int) -> str:
+    """The `xsd:duration` of a number of milliseconds.
+
+    Examples
+    --------
+    >>> duration_text(86_400_000), duration_text(90_500), duration_text(0)
+    ('P1D', 'PT1M30.5S', 'PT0S')
+    """
+    seconds, rest = divmod(milliseconds, 1000)
+    minutes, seconds = divmod(seconds, 60)
+    hours, minutes = divmod(minutes, 60)
+    days, hours = divmod(hours, 24)
+    text = f"{days}D" if days else ""
+    time = "".join(f"{count}{unit}" for count, unit in ((hours, "H"), (minutes, "M")) if count)
+    if seconds or rest:
+        fraction = f".{rest:03d}".rstrip("0") if rest else ""
+        time += f"{seconds}{fraction}S"
+    if not text and not time:
+        time = "0S"
+    return f"P{text}{'T' + time if time else ''}"
