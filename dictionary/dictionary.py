@@ -104,9 +104,15 @@ class Dictionary:
 
     def canonical_text(self, term: int) -> str:
         """The canonical text of a term; "" for 0, unbound."""
-        self._check(np.array([term], np.int32))
-        start = int(self._table.start[term])
-        return self._table.arena[start : start + int(self._table.length[term])].tobytes().decode()
+        return self.canonical_texts(np.array([term], np.int32))[0]
+
+    def canonical_texts(self, terms: NDArray[np.int32]) -> list[str]:
+        """The canonical text of each term; "" for 0, unbound."""
+        self._check(terms)
+        table = self._table
+        arena = table.arena.data
+        spans = zip(table.start[terms].tolist(), table.length[terms].tolist(), strict=True)
+        return [str(arena[start : start + length], "utf-8") for start, length in spans]
 
     # --- references -------------------------------------------------------------------------
 

@@ -7,13 +7,21 @@ import os
 import re
 import signal
 import sys
+import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from spectra.errors import QueryError, ResourceError, SpectraError, StreamError, UnsupportedError
+from spectra.errors import (
+    InternalError,
+    QueryError,
+    ResourceError,
+    SpectraError,
+    StreamError,
+    UnsupportedError,
+)
 
 if TYPE_CHECKING:
     from spectra.engine import Engine
@@ -48,33 +56,34 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return DONE
     except KeyboardInterrupt:
         return 128 + signal.SIGINT
-    except SpectraError as error:
-        return _failed(error)
+    except _BadDataError as stop:
+        return _failed(stop.error, BAD_DATA)
+    except (QueryError, UnsupportedError, StreamError) as error:
+        return _failed(error, WRONG)
+    except ResourceError as error:
+        return _failed(error, LIMIT)
     except MemoryError:
-        return _failed(ResourceError("out of memory", hint="Narrow the windows, or set --state-limit."))
+        return _failed(
+            ResourceError("out of memory", hint="Narrow the windows, or set --state-limit."), LIMIT
+        )
+    except Exception as error:
+        # exit code 1 is a difference that `verify` found, so a bug must not end with it
+        traceback.print_exc()
+        hint = "Please report it with the query and the data."
+        return _failed(InternalError(f"unexpected {type(error).__name__}", hint=hint), INTERNAL)
 
 
-def _failed(error: SpectraError) -> int:
+def _failed(error: SpectraError, code: int) -> int:
     print(f"{type(error).__name__}: {error}", file=sys.stderr)
-    match error:
-        case _BadData():
-            return BAD_DATA
-        case QueryError() | UnsupportedError() | StreamError():
-            return WRONG
-        case ResourceError():
-            return LIMIT
-        case _:
-            return INTERNAL
+    return code
 
 
-class _BadData(StreamError):
+class _BadDataError(Exception):
     """What `--strict` stops at; the other errors of a stream are errors of the call."""
 
     def __init__(self, error: StreamError) -> None:
-        super().__init__(error.message, place=error.place, detail=error.detail, hint=error.hint)
-
-
-_BadData.__name__ = "StreamError"
+        super().__init__(error)
+        self.error = error
 
 
 # --- run ------------------------------------------------------------------------------------
@@ -82,7 +91,8 @@ _BadData.__name__ = "StreamError"
 
 def _run(options: argparse.Namespace) -> int:
     _refuse_what_is_not_there(options)
-    from spectra.output import FORMATS, HoldBack, writer_for
+    from spectra.clock import FOREVER
+    from spectra.output import HoldBack, writer_for
     from spectra.progress import Progress, reached_time, summary_lines
 
     queries = _queries(options)
@@ -90,7 +100,6 @@ def _run(options: argparse.Namespace) -> int:
     queries = _on_the_only_stream(queries, sources)
     with _output(options.output) as file, _engine(options) as engine:
         name = options.format or ("table" if file.isatty() else "jsonl")
-        assert name in FORMATS
         writer = writer_for(name, [entry.query for entry in queries], file)
         for entry in queries:
             engine.register(entry.query, folder=entry.folder)
@@ -110,11 +119,9 @@ def _run(options: argparse.Namespace) -> int:
                 raise
         finally:
             progress.clear()
-        if hold_back:
-            from spectra.clock import FOREVER
-
-            writer.write(hold_back.upto([], FOREVER))
-        writer.flush()
+            if hold_back:
+                writer.write(hold_back.upto([], FOREVER))
+            writer.flush()
         for line in summary_lines(engine, sources, progress.seconds):
             print(line, file=sys.stderr)
     return DONE
@@ -128,7 +135,8 @@ def _refuse_what_is_not_there(options: argparse.Namespace) -> None:
         )
     if options.checkpoint is not None:
         raise UnsupportedError(
-            "--checkpoint is not available in this version", hint="Without it, a run starts at the first event."
+            "--checkpoint is not available in this version",
+            hint="Without it, a run starts at the first event.",
         )
 
 
@@ -163,16 +171,19 @@ def _output(path: str | None) -> Iterator[TextIO]:
         yield sys.stdout
         sys.stdout.flush()
         return
+    with _opened(path) as file:
+        yield file
+
+
+def _opened(path: str) -> TextIO:
     try:
-        file = open(path, "w", encoding="utf-8", newline="")
+        return open(path, "w", encoding="utf-8", newline="")
     except OSError as error:
         raise QueryError(
             f'cannot write the output file "{path}"',
             detail=error.strerror,
             hint="Name a file in a folder that exists.",
         ) from None
-    with file:
-        yield file
 
 
 # --- explain, check, verify -------------------------------------------------------------------
@@ -182,7 +193,9 @@ def _explain(options: argparse.Namespace) -> int:
     from spectra.describe import explained, measured
 
     if not options.analyze and (options.input or options.stream):
-        raise QueryError("explain reads no input without --analyze", hint="Add --analyze, or leave the input out.")
+        raise QueryError(
+            "explain reads no input without --analyze", hint="Add --analyze, or leave the input out."
+        )
     queries = _queries(options)
     if options.analyze:
         sources = _sources(options, queries)
@@ -216,7 +229,7 @@ def _check(options: argparse.Namespace) -> int:
 
 def _no_static(query: ContinuousQuery) -> dict[str, Any]:
     """To plan a query, its static files need not be there."""
-    return {iri: () for iri in (*query.static, *query.static_named)}
+    return dict.fromkeys((*query.static, *query.static_named), ())
 
 
 def _verify(options: argparse.Namespace) -> int:
@@ -233,7 +246,8 @@ def _verify(options: argparse.Namespace) -> int:
         for entry in queries:
             query = entry.query
             graphs = {
-                iri: load_static(iri, entry.folder, {}) for iri in dict.fromkeys((*query.static, *query.static_named))
+                iri: load_static(iri, entry.folder, {})
+                for iri in dict.fromkeys((*query.static, *query.static_named))
             }
             engine.register(query, static=graphs)
             default = [triple for iri in query.static for triple in graphs[iri]]
@@ -242,7 +256,9 @@ def _verify(options: argparse.Namespace) -> int:
             found = verify(engine, sources, static, drain=options.drain, **_reading(options))
     different = False
     for result in found:
-        compared = f"{counted(result.evaluations, 'evaluation')}, {counted(result.answers, 'answer')} compared"
+        compared = (
+            f"{counted(result.evaluations, 'evaluation')}, {counted(result.answers, 'answer')} compared"
+        )
         if not result.differences:
             print(f"<{result.query}>: {compared}, no difference")
             continue
@@ -282,7 +298,8 @@ def _queries(options: argparse.Namespace) -> list[QueryFile]:
             query = replace(query, name=f"{DEFAULT_NAME}:{re.sub(r'[^A-Za-z0-9_.-]', '-', path.stem)}")
         if query.name in found:
             raise QueryError(
-                f"two queries are named <{query.name}>", hint="Register them under different names, or in different runs."
+                f"two queries are named <{query.name}>",
+                hint="Register them under different names, or in different runs.",
             )
         found[query.name] = QueryFile(query, path.parent)
     announce_compilation(sys.stderr)
@@ -299,7 +316,9 @@ def _sources(options: argparse.Namespace, queries: list[QueryFile]) -> list[Sour
     paths: dict[str, list[str]] = {}
     if options.input:
         if options.stream:
-            raise QueryError("--input and --stream exclude each other", hint="Give every stream with --stream IRI=PATH.")
+            raise QueryError(
+                "--input and --stream exclude each other", hint="Give every stream with --stream IRI=PATH."
+            )
         if len(named) > 1:
             raise QueryError(
                 f"--input is one stream, and the queries read {len(named)}",
@@ -311,7 +330,9 @@ def _sources(options: argparse.Namespace, queries: list[QueryFile]) -> list[Sour
         stream, path = _stream_and_path(text, streams, listed)
         paths.setdefault(stream, []).append(path)
     if not paths:
-        raise QueryError("no input", hint="Name a folder, a glob or a file: --input PATH, or --stream IRI=PATH.")
+        raise QueryError(
+            "no input", hint="Name a folder, a glob or a file: --input PATH, or --stream IRI=PATH."
+        )
     missing = [stream for stream in named if stream not in paths]
     if missing:
         raise QueryError(
@@ -381,7 +402,7 @@ def _strictness(engine: Engine) -> Iterator[None]:
         yield
     except StreamError as error:
         if engine.quarantine.strict and engine.quarantine.count:
-            raise _BadData(error) from None
+            raise _BadDataError(error) from None
         raise
 
 
@@ -394,7 +415,8 @@ def _reading(options: argparse.Namespace) -> dict[str, Any]:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="spectra", description="Continuous SPARQL queries, property paths included, over streams of RDF graphs."
+        prog="spectra",
+        description="Continuous SPARQL queries, property paths included, over streams of RDF graphs.",
     )
     parser.add_argument("--version", action=_Version)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
@@ -423,7 +445,9 @@ def _parser() -> argparse.ArgumentParser:
 
     explain = commands.add_parser("explain", help="show the plan of queries")
     _add_queries(explain)
-    explain.add_argument("--analyze", action="store_true", help="run over the input, and add what was counted")
+    explain.add_argument(
+        "--analyze", action="store_true", help="run over the input, and add what was counted"
+    )
     _add_input(explain)
     explain.set_defaults(command=_explain)
 
@@ -439,14 +463,20 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _add_queries(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("queries", nargs="+", metavar="QUERY.rq", help="query files; FROM is relative to their folders")
+    parser.add_argument(
+        "queries", nargs="+", metavar="QUERY.rq", help="query files; FROM is relative to their folders"
+    )
     parser.add_argument("--range", metavar="D", help="the window of plain SPARQL: PT1H, 10s, …")
     parser.add_argument("--step", metavar="D", help="its step; default: the range")
 
 
 def _add_input(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--input", action="append", default=[], metavar="PATH", help="the only stream: a folder, a glob or a file"
+        "--input",
+        action="append",
+        default=[],
+        metavar="PATH",
+        help="the only stream: a folder, a glob or a file",
     )
     parser.add_argument(
         "--stream", action="append", default=[], metavar="IRI=PATH", help="one of several streams; full IRIs"
@@ -458,17 +488,34 @@ def _add_input(parser: argparse.ArgumentParser) -> None:
         help="times of a folder of N-Triples files: name (default), mtime, predicate:<iri>",
     )
     parser.add_argument(
-        "--event-size", type=int, default=1, metavar="N", help="triples of an event in one N-Triples file; default: 1"
+        "--event-size",
+        type=int,
+        default=1,
+        metavar="N",
+        help="triples of an event in one N-Triples file; default: 1",
     )
-    parser.add_argument("--start", default="0", metavar="TIME", help="time of its first event; default: the epoch")
-    parser.add_argument("--interval", default="PT1S", metavar="D", help="from one event to the next; default: PT1S")
-    parser.add_argument("--quarantine", metavar="FILE", help="where bad lines and late events go, as JSON lines")
-    parser.add_argument("--strict", action="store_true", help="stop at the first bad line or late event")
-    parser.add_argument("--validate", action="store_true", help="read every line, also those that no query can use")
     parser.add_argument(
-        "--no-drain", dest="drain", action="store_false", help="stop at the last event, with windows still open"
+        "--start", default="0", metavar="TIME", help="time of its first event; default: the epoch"
     )
-    parser.add_argument("--state-limit", type=_bytes, metavar="SIZE", help="most bytes of state: 500MB, 2GB, …")
+    parser.add_argument(
+        "--interval", default="PT1S", metavar="D", help="from one event to the next; default: PT1S"
+    )
+    parser.add_argument(
+        "--quarantine", metavar="FILE", help="where bad lines and late events go, as JSON lines"
+    )
+    parser.add_argument("--strict", action="store_true", help="stop at the first bad line or late event")
+    parser.add_argument(
+        "--validate", action="store_true", help="read every line, also those that no query can use"
+    )
+    parser.add_argument(
+        "--no-drain",
+        dest="drain",
+        action="store_false",
+        help="stop at the last event, with windows still open",
+    )
+    parser.add_argument(
+        "--state-limit", type=_bytes, metavar="SIZE", help="most bytes of state: 500MB, 2GB, …"
+    )
 
 
 def _bytes(text: str) -> int:

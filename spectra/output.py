@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Protocol, TextIO
 
 import numpy as np
@@ -16,8 +17,6 @@ from spectra.clock import FOREVER, date_time
 from spectra.dictionary.terms import XSD_STRING, literal_parts, to_json
 from spectra.errors import QueryError
 from spectra.sparql.query import ContinuousQuery, Form, OutputOperator
-
-FORMATS = ("table", "jsonl", "csv", "nq")
 
 _XSD = "http://www.w3.org/2001/XMLSchema#"
 _GENERATED = "<http://www.w3.org/ns/prov#generatedAtTime>"
@@ -65,10 +64,7 @@ def in_order(told: Sequence[ChangeBatch]) -> Iterator[ChangeBatch]:
         if not len(batch):
             continue
         starts = np.concatenate(([0], np.flatnonzero(np.diff(batch.at)) + 1, [len(batch)])).tolist()
-        pieces += [
-            (int(batch.at[first]), number, first, last)
-            for first, last in zip(starts[:-1], starts[1:], strict=True)
-        ]
+        pieces += [(int(batch.at[first]), number, first, last) for first, last in pairwise(starts)]
     for _, number, first, last in sorted(pieces):
         yield rows_of(told[number], first, last)
 
@@ -131,16 +127,16 @@ class JsonWriter:
 
     def _lines(self, batch: ChangeBatch) -> Iterator[str]:
         times = self._times
-        start = f'{{"query":{json.dumps(batch.query, ensure_ascii=False)},"at":"'
+        start = f'{{"query":{_json_text(batch.query)},"at":"'
         ops = {sign: f'","op":"{text}",' for sign, text in OPS.items()}
         if batch.form is Form.ASK:
             for at, op, _, _, boolean in batch.rows():
                 yield f'{start}{times[at]}{ops[op]}"boolean":{"true" if boolean else "false"}}}\n'
             return
         used = np.unique(batch.codes)
-        render = json.dumps if batch.form is Form.CONSTRUCT else _json_term
+        render = _json_text if batch.form is Form.CONSTRUCT else _json_term
         terms = {code: render(batch.terms[code]) for code in used[used >= 0].tolist()}
-        names = [f"{json.dumps(name, ensure_ascii=False)}:" for name in batch.variables]
+        names = [f"{_json_text(name)}:" for name in batch.variables]
         for at, op, until, row, _ in batch.rows():
             if batch.form is Form.CONSTRUCT:
                 what = f'"triple":[{",".join([terms[code] for code in row])}]'
@@ -149,6 +145,10 @@ class JsonWriter:
                 what = f'"bindings":{{{",".join(bound)}}}'
             ending = f',"until":"{times[until]}"' if until < FOREVER and op >= 0 else ""
             yield f"{start}{times[at]}{ops[op]}{what}{ending}}}\n"
+
+
+def _json_text(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
 
 
 def _json_term(text: str) -> str:
@@ -170,7 +170,9 @@ class _Columns:
                     names["boolean"] = None
         self.names = tuple(names)
 
-    def values(self, batch: ChangeBatch, terms: dict[int, str], row: list[int], boolean: bool | None) -> list[str]:
+    def values(
+        self, batch: ChangeBatch, terms: dict[int, str], row: list[int], boolean: bool | None
+    ) -> list[str]:
         """The value of every column; "" for unbound, and for variables of other queries."""
         if boolean is not None:
             given = {"boolean": "true" if boolean else "false"}
@@ -184,7 +186,7 @@ def _until(op: int, until: int, boolean: bool | None, times: _Times) -> str:
 
 
 class CsvWriter:
-    """SPARQL 1.1 CSV: IRIs and lexical forms as they are, with the columns at, op, query and until around them."""
+    """SPARQL 1.1 CSV, IRIs and lexical forms as they are, with at, op and query before and until behind."""
 
     def __init__(self, queries: Sequence[ContinuousQuery], file: TextIO) -> None:
         self._file = file
@@ -228,9 +230,17 @@ class TableWriter:
         for batch in in_order(told):
             terms = {code: self._shorten.term(text) for code, text in enumerate(batch.terms)}
             query = [self._shorten.term(f"<{batch.query}>")] if self._several else []
-            for at, op, until, row, boolean in batch.rows():
-                values = self._columns.values(batch, terms, row, boolean)
-                ending = _until(op, until, boolean, self._times)
+            rows = [
+                (
+                    at,
+                    op,
+                    self._columns.values(batch, terms, row, boolean),
+                    _until(op, until, boolean, self._times),
+                )
+                for at, op, until, row, boolean in batch.rows()
+            ]
+            # people compare: what leaves comes first, and equal answers look equal from run to run
+            for at, op, values, ending in sorted(rows):
                 self._rows.append([self._times[at], OPS[op], *query, *values, ending])
             if len(self._rows) >= _TABLE_ROWS:
                 self._print()

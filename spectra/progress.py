@@ -6,9 +6,10 @@ import os
 import sys
 import time
 from collections.abc import Sequence
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from spectra.clock import FOREVER, NO_END, date_time
 
@@ -31,16 +32,19 @@ def _kernels_are_cached() -> bool:
     elsewhere = os.environ.get("NUMBA_CACHE_DIR")
     if elsewhere:
         return _any(Path(elsewhere), f"**/{pattern}")
-    # every run needs these kernels, and finding them does not load the compiler
-    spec = find_spec("spectra.dictionary.kernels")
-    beside = [Path(folder) / "__pycache__" for folder in (spec and spec.submodule_search_locations) or ()]
-    if any(_any(folder, pattern) for folder in beside):
+    # every run needs some of each, and finding them does not load the compiler
+    specs = [find_spec(f"spectra.{part}.kernels") for part in ("dictionary", "operators", "streams", "views")]
+    beside = [
+        Path(folder) / "__pycache__"
+        for spec in specs
+        for folder in (spec and spec.submodule_search_locations) or ()
+    ]
+    if all(_any(folder, pattern) for folder in beside):
         return True
     if all(os.access(folder if folder.exists() else folder.parent, os.W_OK) for folder in beside):
         return False
-    from numba.misc.appdirs import AppDirs
-
-    return _any(Path(AppDirs(appname="numba", appauthor=False).user_cache_dir), f"**/{pattern}")
+    appdirs: Any = import_module("numba.misc.appdirs")
+    return _any(Path(appdirs.AppDirs(appname="numba", appauthor=False).user_cache_dir), f"**/{pattern}")
 
 
 def _any(folder: Path, pattern: str) -> bool:
@@ -78,7 +82,8 @@ class Progress:
         rate = engine.events / max(self.seconds, 1e-9)
         reached = reached_time(engine)
         watermark = date_time(reached) if NO_END < reached < FOREVER else "none"
-        line = f"{engine.events:,} events  {rate:,.0f} events/s  watermark {watermark}  state {size(engine.nbytes)}"
+        done = f"{engine.events:,} events  {rate:,.0f} events/s"
+        line = f"{done}  watermark {watermark}  state {size(engine.nbytes)}"
         self.clear()
         self._file.write(line)
         self._file.flush()

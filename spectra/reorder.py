@@ -12,16 +12,21 @@ from spectra.clock import NO_END
 
 @dataclass(slots=True)
 class EncodedEvents:
-    """Events of one stream as term ids; the same columns as an `EventBatch`, without the texts."""
+    """Events of one stream as term ids; the same columns as an `EventBatch`, without the texts.
+
+    `arrival` numbers the events in the order in which the engine took them.
+    """
 
     triples: NDArray[np.int32]
     sign: NDArray[np.int8]
     event_first: NDArray[np.int64]
     event_time: NDArray[np.int64]
+    arrival: NDArray[np.int64]
 
     @classmethod
     def none(cls) -> EncodedEvents:
-        return cls(np.zeros((0, 3), np.int32), np.zeros(0, np.int8), np.zeros(1, np.int64), np.zeros(0, np.int64))
+        nothing = np.zeros(0, np.int64)
+        return cls(np.zeros((0, 3), np.int32), np.zeros(0, np.int8), np.zeros(1, np.int64), nothing, nothing)
 
     def __len__(self) -> int:
         return len(self.event_time)
@@ -31,7 +36,9 @@ class EncodedEvents:
         sizes = np.diff(self.event_first)[order]
         first = np.concatenate(([0], np.cumsum(sizes)))
         rows = np.repeat(self.event_first[:-1][order] - first[:-1], sizes) + np.arange(first[-1])
-        return EncodedEvents(self.triples[rows], self.sign[rows], first, self.event_time[order])
+        return EncodedEvents(
+            self.triples[rows], self.sign[rows], first, self.event_time[order], self.arrival[order]
+        )
 
     def slice(self, first: int, last: int) -> EncodedEvents:
         """Consecutive events, without copying."""
@@ -41,7 +48,18 @@ class EncodedEvents:
             self.sign[rows],
             self.event_first[first : last + 1] - self.event_first[first],
             self.event_time[first:last],
+            self.arrival[first:last],
         )
+
+    def arrived_since(self, arrival: int) -> EncodedEvents:
+        """The events that the engine took from then on."""
+        later = self.arrival >= arrival
+        return self if later.all() else self.take(np.flatnonzero(later))
+
+    def in_time_order(self) -> EncodedEvents:
+        if (self.event_time[1:] >= self.event_time[:-1]).all():
+            return self
+        return self.take(np.argsort(self.event_time, kind="stable"))
 
     def followed_by(self, other: EncodedEvents) -> EncodedEvents:
         if not len(self):
@@ -51,6 +69,7 @@ class EncodedEvents:
             np.concatenate((self.sign, other.sign)),
             np.concatenate((self.event_first, other.event_first[1:] + self.event_first[-1])),
             np.concatenate((self.event_time, other.event_time)),
+            np.concatenate((self.arrival, other.arrival)),
         )
 
 
@@ -90,9 +109,7 @@ class Reorder:
             else:
                 chosen = events.take(np.flatnonzero(ready))
                 rest = events.take(np.flatnonzero(~ready))
-            if not (chosen.event_time[1:] >= chosen.event_time[:-1]).all():
-                chosen = chosen.take(np.argsort(chosen.event_time, kind="stable"))
-            released[stream] = chosen
+            released[stream] = chosen.in_time_order()
             self._waiting[stream] = rest
         return released
 

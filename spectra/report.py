@@ -21,6 +21,9 @@ from spectra.sparql.query import ContinuousQuery, Form, OutputOperator, Policy, 
 
 Keys = NDArray[np.int64]
 
+#: So many evaluations of an empty answer are made rather than passed over.
+_SHORT_GAP = 64
+
 #: Told which term ids a state begins to hold, and which it no longer holds.
 Hold = Callable[[NDArray[np.int32], NDArray[np.int32]], None]
 
@@ -107,9 +110,13 @@ class Evaluations:
         return keys
 
     @property
-    def longest_wait(self) -> int:
-        """The longest time from a change to the close or period that sees it."""
-        return max([self._period, *(window.spec.step for window in self._time_windows)])
+    def shortest_wait(self) -> int:
+        """The shortest time from one close or period to the next; evaluations at events are never counted."""
+        if self._policy is Policy.PERIODIC:
+            return self._period
+        if self._policy is Policy.ON_WINDOW_CLOSE and self._time_windows:
+            return min(window.spec.step for window in self._time_windows)
+        return FOREVER
 
     def passed(self, progress: Progress) -> None:
         """Time has come to `progress.upto`."""
@@ -178,6 +185,7 @@ class AnswerReport:
         self.evaluations = Evaluations(query)
         self.pending = Deltas.empty(width)
         self._answer = new_table(width, [])
+        self._held = 0
         self._hold = hold
 
     def tell(self, deltas: Deltas, progress: Progress) -> Told:
@@ -196,14 +204,8 @@ class AnswerReport:
                 if self._answer.size[0]:
                     told.append(self._whole(key >> 1))
 
-        # while the answer is empty and nothing changes, evaluations tell nothing: pass over them
-        since = None
-        if self._answer.size[0] == 0:
-            since = int(deltas.at[0]) - 1 if len(deltas) else progress.upto
-        settled = (int(deltas.at[-1]) if len(deltas) else progress.upto) + self.evaluations.longest_wait
-        evaluate(self.evaluations.keys(progress, since, settled))
-        if self._answer.size[0]:
-            evaluate(self.evaluations.keys(progress, settled))
+        for since, upto in self._filled(deltas):
+            evaluate(self.evaluations.keys(progress, since, upto))
         self.pending = deltas.take(np.arange(done, len(deltas)))
         self.evaluations.passed(progress)
         if not told:
@@ -214,6 +216,31 @@ class AnswerReport:
             np.concatenate([part.until for part in told]),
             np.concatenate([part.rows for part in told]),
         )
+
+    def _filled(self, deltas: Deltas) -> list[tuple[int | None, int | None]]:
+        """The stretches of time (since, upto) in which the answer is not empty; None for no limit.
+
+        Outside them evaluations tell nothing, and between two events there may be millions of them. A gap
+        of a few evaluations is not worth a stretch of its own.
+        """
+        last = np.flatnonzero(np.append(deltas.at[1:] != deltas.at[:-1], True)[: len(deltas)])
+        at = deltas.at[last]
+        held = np.concatenate(([self._held], self._held + np.cumsum(deltas.sign, dtype=np.int64)[last]))
+        begins: list[int | None] = (at[(held[1:] > 0) & (held[:-1] == 0)] - 1).tolist()
+        ends: list[int | None] = at[(held[1:] == 0) & (held[:-1] > 0)].tolist()
+        if held[0]:
+            begins.insert(0, None)
+        if held[-1]:
+            ends.append(None)
+        short = _SHORT_GAP * self.evaluations.shortest_wait
+        stretches: list[tuple[int | None, int | None]] = []
+        for since, upto in zip(begins, ends, strict=True):
+            emptied = stretches[-1][1] if stretches else None
+            if since is not None and emptied is not None and since - emptied <= short:
+                stretches[-1] = (stretches[-1][0], upto)
+                continue
+            stretches.append((since, upto))
+        return stretches
 
     def _whole(self, at: int) -> Told:
         entries = np.flatnonzero(self._answer.count)
@@ -228,6 +255,7 @@ class AnswerReport:
         self._answer = with_room(self._answer, int(np.count_nonzero(deltas.sign[part] > 0)))
         if apply_rows(self._answer, deltas.sign[part], deltas.until[part], deltas.rows[part]):
             raise InternalError("the answer was told of a row that leaves and never came")
+        self._held += int(deltas.sign[part].sum(dtype=np.int64))
         entering = deltas.sign[part] > 0
         self._hold(deltas.rows[part][entering].ravel(), deltas.rows[part][~entering].ravel())
 

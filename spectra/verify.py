@@ -66,7 +66,8 @@ def verify(
             by_time.setdefault(at, Counter())[answer] += 1
     events = all_events(sources, validate=validate)
     return [
-        _compared(query, told[query.name], events, static.get(query.name, {}), drain) for query in engine.queries
+        _compared(query, told[query.name], events, static.get(query.name, {}), drain)
+        for query in engine.queries
     ]
 
 
@@ -124,7 +125,9 @@ def all_events(sources: Sequence[Source], *, validate: bool = False) -> list[Eve
     streams = []
     for source in sources:
         batches = source.batches(Summary.everything(), Quarantine(), validate=validate)
-        events = [event for batch in batches if batch is not None for event in events_of(batch, source.stream)]
+        events = [
+            event for batch in batches if batch is not None for event in events_of(batch, source.stream)
+        ]
         reached = accumulate((event.time for event in events), max)
         streams.append(list(zip(reached, events, strict=True)))
     return [event for _, event in heapq.merge(*streams, key=_reached)]

@@ -55,3 +55,23 @@ class EventBatch:
     @property
     def triples(self) -> int:
         return len(self.sign)
+
+    def slice(self, first: int, last: int) -> EventBatch:
+        """Consecutive events, without copying their text."""
+        if first == 0 and last == self.events:
+            return self
+        rows = slice(self.event_first[first], self.event_first[last])
+        return EventBatch(
+            stream=self.stream,
+            text=self.text,
+            start=self.start[rows],
+            length=self.length[rows],
+            tag=self.tag[rows],
+            hashes=self.hashes[rows],
+            sign=self.sign[rows],
+            event_time=self.event_time[first:last],
+            event_first=self.event_first[first : last + 1] - self.event_first[first],
+            event_size=self.event_size[first:last],
+            event_graph=self.event_graph[first:last],
+            event_place=self.event_place[first:last],
+        )

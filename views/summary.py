@@ -7,12 +7,18 @@ collides lets a useless triple through; the operators compare ids, so no answer 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Optional, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from spectra.jit import kernel
+
+
+_Key = TypeVar("_Key")
+
+#: Triple patterns (subject, predicate, object), None for a variable; by text, by hash or by id.
+Wanted = set[tuple[Optional[_Key], Optional[_Key], Optional[_Key]]]
 
 
 class SummaryColumns(NamedTuple):
@@ -33,7 +39,7 @@ class Summary:
     """The union of what the queries on one stream can use."""
 
     def __init__(self, wanted: Iterable[tuple[int | None, int | None, int | None]], *, keep_all: bool = False) -> None:
-        """`wanted`: one (subject, predicate, object) of hashes per triple pattern, None for a variable."""
+        """`wanted`: one (subject, predicate, object) of hashes or ids per triple pattern, None for a variable."""
         rows = sorted(set(wanted), key=lambda row: (row[1] is not None, row[1] or 0, repr(row)))
         self.keep_all = keep_all or any(row == (None, None, None) for row in rows)
         self.columns = SummaryColumns(

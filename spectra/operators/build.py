@@ -125,7 +125,9 @@ class _Builder:
     ) -> list[list[str | None]]:
         """The bindings of each combination, in the order in which the expression reads them."""
         ids = np.unique(combinations)
-        text: dict[int, str | None] = dict(zip(ids.tolist(), self._dictionary.texts(ids), strict=True))
+        # canonical, not as printed: "a"@EN and "a"@en are one term and must be equal in any expression
+        texts = self._dictionary.canonical_texts(ids)
+        text: dict[int, str | None] = dict(zip(ids.tolist(), texts, strict=True))
         text[UNBOUND] = None
         columns = [reads.index(name) if name in reads else -1 for name in compiled.variables]
         return [

@@ -172,10 +172,15 @@ class _Evaluation:
 
     def _pairs(self, pattern: PathPattern, start: str | None, end: str | None) -> list[tuple[str, str]]:
         """The pairs of the path with these ends, None for any."""
-        for term, value in ((pattern.subject, start), (pattern.object, end)):
-            # a variable ranges over the terms of the graph, whatever another pattern bound it to
+        for term, value, other in (
+            (pattern.subject, start, pattern.object),
+            (pattern.object, end, pattern.subject),
+        ):
+            # a variable ranges over the terms of the graph, whatever another pattern bound it to, and
+            # over a constant at the other end, which the empty path matches
             if isinstance(term, Variable) and value is not None and value not in self.active.nodes:
-                return []
+                if value != other:
+                    return []
         path: PathExpression = pattern.path
         if start is not None:
             return [(start, other) for other in ends(self.active, path, start) if end is None or other == end]

@@ -28,6 +28,7 @@ from spectra.sparql.syntax import (
     ZeroOrMorePath,
     ZeroOrOnePath,
 )
+from spectra.views.summary import Wanted
 
 
 @dataclass(frozen=True, slots=True)
@@ -337,7 +338,7 @@ def _matches_itself(path: PathExpression) -> bool:
             return True
         case RepeatPath(_, low, _) if low == 0:
             return True
-        case RepeatPath(inner, 1, 1) | OneOrMorePath(inner) | InversePath(inner):
+        case RepeatPath(inner, 1, _) | OneOrMorePath(inner) | InversePath(inner):
             return _matches_itself(inner)
         case AlternativePath(parts):
             return any(_matches_itself(part) for part in parts)
@@ -361,15 +362,13 @@ def inputs(plan: PhysicalPlan) -> tuple[PhysicalPlan, ...]:
             return ()
 
 
-def wanted_triples(plan: PhysicalPlan, source: Source) -> tuple[set[tuple[str | None, ...]], bool]:
+def wanted_triples(plan: PhysicalPlan, source: Source) -> tuple[Wanted[str], bool]:
     """Which triples of a graph the plan can use: patterns with None for a variable, and whether it needs all."""
-    patterns: set[tuple[str | None, ...]] = set()
+    patterns: Wanted[str] = set()
     everything = False
     match plan:
         case TpJoinPlan(scanned, scans, _) if scanned == source:
-            for scan in scans:
-                terms = (scan.subject, scan.predicate, scan.object)
-                patterns.add(tuple(None if isinstance(term, Variable) else term for term in terms))
+            patterns |= {(_fixed(scan.subject), _fixed(scan.predicate), _fixed(scan.object)) for scan in scans}
         case SPathPlan() if plan.source == source:
             everything = plan.empty == "terms"
             for name in plan.dfa.labels:
@@ -380,6 +379,10 @@ def wanted_triples(plan: PhysicalPlan, source: Source) -> tuple[set[tuple[str | 
                 patterns |= more
                 everything = everything or all_of_it
     return patterns, everything
+
+
+def _fixed(term: Term) -> str | None:
+    return None if isinstance(term, Variable) else term
 
 
 def sources(plan: PhysicalPlan) -> set[Source]:

@@ -7,6 +7,7 @@ purpose: terms, times and validity collide all the time, and that is where incre
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -20,7 +21,7 @@ EX = "http://example.org/"
 XSD = "http://www.w3.org/2001/XMLSchema#"
 PROLOGUE = f"PREFIX ex: <{EX}>\nPREFIX xsd: <{XSD}>\n"
 PREDICATES = ("p", "q", "r")
-NODES = ("a", "b", "c", "d")
+NODES = ("a", "b", "c")
 OUTPUTS = ("ISTREAM", "DSTREAM", "CHANGES", "RSTREAM")
 STREAMS = (f"{EX}s", f"{EX}t")
 
@@ -149,14 +150,16 @@ def random_node(rng: random.Random) -> str:
 
 def random_triple(rng: random.Random) -> Triple:
     kind = rng.random()
-    if kind < 0.22:
+    if kind < 0.15:
         object_ = rng.choice(LITERALS)
-    elif kind < 0.26:
+    elif kind < 0.18:
         object_ = iri(rng.choice(PREDICATES))
     else:
         object_ = random_node(rng)
     subject = iri(rng.choice(PREDICATES)) if rng.random() < 0.03 else random_node(rng)
-    return subject, iri(rng.choice(PREDICATES)), object_
+    if kind > 0.9:
+        object_ = subject
+    return subject, iri(rng.choice("ppqqr")), object_
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,35 +171,65 @@ class Shape:
     t0: int
     lateness: int
     streams: Sequence[str]
+    patterns: Sequence[tuple[str, str, str]] = ()
+
+    def match(self, rng: random.Random) -> list[Triple]:
+        """Triples that some solution of the query might be made of."""
+        solution: dict[str, str] = {}
+        found = []
+        for subject, verb, object_ in self.patterns:
+            ends = [
+                iri(term[3:]) if term.startswith("ex:") else solution.setdefault(term, random_node(rng))
+                for term in (subject, object_)
+                if term[0] not in "\"-1t"
+            ]
+            names = _PREDICATE.findall(verb) or ["p"]
+            if verb.startswith("?") and solution.get(verb, "")[-2:-1] in PREDICATES:
+                names = [solution[verb][-2:-1]]
+            if len(ends) == 2:
+                found.append((ends[0], iri(rng.choice(names)), ends[1]))
+        return found
+
+
+_PREDICATE = re.compile(r"\bex:([pqr])\b")
 
 
 def random_events(rng: random.Random, shape: Shape) -> tuple[StreamEvent, ...]:
     """Events in the order of arrival."""
-    count = rng.choice((0, 1, 2, 4, 6, 8, 10, 12))
+    count = 0 if rng.random() < 0.02 else rng.choice((1, 3, 5, 7, 8, 9, 10, 12))
+    sizes = rng.choice(((0, 1, 1, 1, 2), (1, 2, 3, 4), (2, 3, 4, 5)))
     deletions = rng.choice((0.0, 0.0, 0.1, 0.3))
     repeats = rng.choice((0.0, 0.3, 0.6))
     disorder = rng.random() < (0.8 if shape.lateness else 0.15)
     time = rng.choice((shape.t0, 0, -37, 1_467_367_200_000 + rng.randrange(20))) + rng.randrange(-3, 12)
     past: list[Triple] = []
+    likely = rng.choice((0.2, 0.5, 0.7))
+    planned: list[Triple] = []
     events: list[StreamEvent] = []
     for _ in range(count):
         gap = rng.random()
         if gap < 0.2:
             pass
-        elif gap < 0.7:
+        elif gap < 0.75:
             time += rng.randrange(1, max(2, shape.step))
-        elif gap < 0.85:
+        elif gap < 0.88:
             # just where validity ends or a window closes
             time += shape.range - (time - shape.t0) % shape.step
-        elif gap < 0.93:
+        elif gap < 0.95:
             time += shape.range
         else:
             time += shape.range + rng.randrange(1, 3 * shape.range + 2)
+        planned = planned[:4]
         added, deleted = [], []
-        size = 7 if rng.random() < 0.05 else rng.choice((0, 1, 1, 1, 2, 3))
+        size = 9 if rng.random() < 0.05 else rng.choice(sizes)
         for _ in range(size):
+            if rng.random() < likely:
+                planned += shape.match(rng)
             again = past and rng.random() < repeats
-            triple = rng.choice(past) if again else random_triple(rng)
+            if again:
+                triple = rng.choice(past)
+            else:
+                triple = planned.pop() if planned else random_triple(rng)
             if rng.random() < deletions:
                 deleted.append(rng.choice(past) if past else triple)
             else:
@@ -219,19 +252,25 @@ class _Grammar:
         self.rng = rng
         self.windows = windows
         self.graphs = graphs
-        self.variables = [f"?{name}" for name in "xyzuv"[: rng.choice((2, 3, 3, 4, 5))]]
+        self.variables = [f"?{name}" for name in "xyzuv"[: rng.choice((2, 3, 4, 4, 5))]]
+        self.used: list[str] = []
+        self.patterns: list[tuple[str, str, str]] = []
         self.computed = 0
         self.blanks = 0
-        self.budget = rng.choice((1, 2, 3, 4, 5))
+        self.budget = rng.choice((1, 1, 2, 2, 3, 4, 5))
 
     def variable(self) -> str:
         return self.rng.choice(self.variables)
 
+    def bound(self) -> str:
+        """A variable that some pattern so far binds, or now and then one that none does."""
+        return self.rng.choice(self.used) if self.used and self.rng.random() < 0.85 else self.variable()
+
     def node(self) -> str:
-        return f"ex:{self.rng.choice((*NODES, 'absent'))}"
+        return f"ex:{self.rng.choice((*NODES, *NODES, 'absent'))}"
 
     def predicate(self) -> str:
-        return f"ex:{self.rng.choice(PREDICATES)}"
+        return f"ex:{self.rng.choice('ppqqr')}"
 
     def path(self, depth: int) -> str:
         rng = self.rng
@@ -262,15 +301,15 @@ class _Grammar:
 
     def subject(self) -> str:
         kind = self.rng.random()
-        if kind < 0.75:
+        if kind < 0.85:
             return self.variable()
-        return self.node() if kind < 0.93 else self.blank_label()
+        return self.node() if kind < 0.95 else self.blank_label()
 
     def object(self) -> str:
         kind = self.rng.random()
-        if kind < 0.72:
+        if kind < 0.8:
             return self.variable()
-        if kind < 0.85:
+        if kind < 0.91:
             return self.node()
         if kind < 0.93:
             return self.rng.choice(CONSTANTS)
@@ -284,14 +323,16 @@ class _Grammar:
         """A basic graph pattern of one to four parts."""
         rng = self.rng
         self.blanks += 1
-        size = min(max(1, self.budget), rng.choice((1, 1, 2, 2, 3, 4)))
+        size = min(max(1, self.budget), rng.choice((1, 1, 1, 2, 2, 3, 4)))
         self.budget -= size
-        shape = rng.choice(("free", "star", "chain", "cycle"))
-        names = [self.variable() for _ in range(size + 1)]
+        shape = rng.choice(("free", "free", "star", "chain", "cycle" if size > 1 else "chain"))
+        names = rng.sample(self.variables, len(self.variables)) * 3
         parts = []
         for at in range(size):
             verb = self.verb()
             subject, object_ = self.subject(), self.object()
+            while object_ == subject and rng.random() < 0.85:
+                object_ = self.object()
             if shape == "star":
                 subject = names[0]
             elif shape == "chain":
@@ -302,13 +343,15 @@ class _Grammar:
                 parts.append(f"{subject} ex:p [ {verb} {object_} ]")
             else:
                 parts.append(f"{subject} {verb} {object_}")
+            self.used += [term for term in (subject, object_) if term.startswith("?")]
+            self.patterns.append((subject, verb, object_))
         return " . ".join(parts) + " ."
 
     def verb(self) -> str:
         kind = self.rng.random()
         if kind < 0.5:
             return self.predicate()
-        if kind < 0.6:
+        if kind < 0.57:
             return self.variable()
         return self.path(self.rng.choice((1, 1, 2, 2, 3)))
 
@@ -320,7 +363,7 @@ class _Grammar:
                 return f"!({self.condition(depth - 1)})"
             operator = "&&" if kind == 1 else "||"
             return f"({self.condition(depth - 1)} {operator} {self.condition(depth - 1)})"
-        left, right = self.variable(), rng.choice((self.variable, self.constant))()
+        left, right = self.bound(), rng.choice((self.bound, self.constant))()
         return rng.choice(
             (
                 f"{left} = {right}",
@@ -349,12 +392,13 @@ class _Grammar:
         )
 
     def constant(self) -> str:
-        return self.node() if self.rng.random() < 0.4 else self.rng.choice(CONSTANTS)
+        return self.node() if self.rng.random() < 0.7 else self.rng.choice(CONSTANTS)
 
     def expression(self) -> str:
-        left, right = self.variable(), self.rng.choice((self.variable, self.constant))()
+        left, right = self.bound(), self.rng.choice((self.bound, self.constant))()
         return self.rng.choice(
             (
+                left,
                 left,
                 right,
                 f"STR({left})",
@@ -380,7 +424,7 @@ class _Grammar:
         names = rng.sample(self.variables, min(len(self.variables), rng.choice((1, 1, 2))))
         rows = []
         for _ in range(rng.choice((1, 2, 3))):
-            rows.append(" ".join("UNDEF" if rng.random() < 0.2 else self.constant() for _ in names))
+            rows.append(" ".join("UNDEF" if rng.random() < 0.3 else self.constant() for _ in names))
         if len(names) == 1:
             return f"VALUES {names[0]} {{ {' '.join(rows)} }}"
         return f"VALUES ({' '.join(names)}) {{ {' '.join(f'({row})' for row in rows)} }}"
@@ -401,18 +445,18 @@ class _Grammar:
         parts = [element(depth)]
         while self.budget > 0 and rng.random() < 0.35:
             parts.append(element(depth))
-        if rng.random() < 0.12:
+        if rng.random() < 0.1:
             parts.insert(rng.randrange(len(parts) + 1), self.values())
         if rng.random() < 0.15:
             self.computed += 1
             name = f"?k{self.computed}"
             parts.append(f"BIND({self.expression()} AS {name})")
             if rng.random() < 0.4:
-                parts.append(f"FILTER({name} {rng.choice(('=', '!=', '<'))} {self.variable()})")
+                parts.append(f"FILTER({name} {rng.choice(('=', '!=', '<'))} {self.bound()})")
             elif rng.random() < 0.4 and self.budget > 0:
                 self.budget -= 1
                 parts.append(element(0).replace(rng.choice(self.variables), name))
-        if rng.random() < 0.25:
+        if rng.random() < 0.18:
             parts.insert(rng.randrange(len(parts) + 1), f"FILTER({self.condition()})")
         return "\n  ".join(parts)
 
@@ -455,7 +499,7 @@ def _head(grammar: _Grammar, rng: random.Random) -> tuple[str, str]:
         return "ASK", "ASK"
     if kind < 0.2:
         terms = [
-            f"{grammar.variable()} {rng.choice(('ex:made', grammar.variable()))} {rng.choice((grammar.variable(), '1'))}"
+            f"{grammar.bound()} {rng.choice(('ex:made', 'ex:made', grammar.bound()))} {rng.choice((grammar.bound(), '1'))}"
             for _ in range(rng.choice((1, 2)))
         ]
         return f"CONSTRUCT {{ {' . '.join(terms)} }}", "CONSTRUCT"
@@ -483,20 +527,20 @@ def _windows(rng: random.Random, output: str) -> _Brackets:
         policy = f"PERIODIC {rng.choice((1, 3, 5, 8))}ms"
     report = f" REPORT {policy}" if policy else ""
     lateness = rng.choice((0, 0, 0, 0, 3, 10))
-    count = rng.choice((1, 1, 1, 2, 2, 3))
+    count = rng.choice((1, 1, 1, 1, 2, 2, 3))
     clauses, names = [], []
     step, range_, t0 = 5, 10, 0
     streams: list[str] = []
     for at in range(count):
-        name, stream = f"w{at}", rng.choice(STREAMS)
+        name, stream = f"w{at}", rng.choice((STREAMS[0], *STREAMS))
         streams.append(stream)
         late = f" LATENESS {lateness}ms" if lateness and (at == 0 or rng.random() < 0.5) else ""
         if rng.random() < 0.15:
-            elements = rng.choice((1, 2, 3, 5))
+            elements = rng.choice((1, 2, 3, 5, 7))
             spec = f"ELEMENTS {elements} STEP {rng.randrange(1, elements + 1)}"
         else:
-            step = rng.choice((1, 2, 5, 10))
-            range_ = step * rng.choice((1, 2, 3)) + rng.choice((0, 0, 0, 1, 3))
+            step = rng.choice((2, 5, 5, 10))
+            range_ = step * rng.choice((1, 2, 3, 5)) + rng.choice((0, 0, 0, 1, 3))
             t0 = rng.choice((0, 0, 3, -7, 1_000_003))
             spec = f"RANGE {range_}ms " + rng.choice((f"STEP {step}ms", f"SLIDE {step}ms"))
             if step == range_ and rng.random() < 0.5:
@@ -505,7 +549,7 @@ def _windows(rng: random.Random, output: str) -> _Brackets:
                 spec += f' T0 "{date_time(t0)}"^^xsd:dateTime'
         clauses.append(f"FROM NAMED WINDOW ex:{name} ON <{stream}> [{spec}{late}{report if at == 0 else ''}]")
         names.append(name)
-    if rng.random() < 0.1:
+    if rng.random() < 0.05:
         streams.append(f"{EX}unread")
     return _Brackets("\n".join(clauses), tuple(names), Shape(range_, step, t0, lateness, tuple(dict.fromkeys(streams))))
 
@@ -532,11 +576,14 @@ def random_case(seed: int, *, name: str = "out") -> Case:
     text = "\n".join(
         [
             f"{PROLOGUE}REGISTER {output} ex:{name} AS",
-            *((head, brackets.text, *clauses) if head.startswith("ASK") or rng.random() < 2 else ()),
+            head,
+            brackets.text,
+            *clauses,
             f"WHERE {{ {body} }}",
         ]
     )
-    return Case(seed, text, None, None, random_events(rng, brackets.shape), static)
+    shape = replace(brackets.shape, patterns=tuple(grammar.patterns))
+    return Case(seed, text, None, None, random_events(rng, shape), static)
 
 
 def _plain(rng: random.Random, seed: int) -> Case:
@@ -546,7 +593,7 @@ def _plain(rng: random.Random, seed: int) -> Case:
     head, _ = _head(grammar, rng)
     step = rng.choice((1, 2, 5, 10))
     range_ = step * rng.choice((1, 2, 3)) + rng.choice((0, 0, 1, 3))
-    shape = Shape(range_, step, 0, 0, ("",))
+    shape = Shape(range_, step, 0, 0, ("",), tuple(grammar.patterns))
     return Case(seed, f"{PROLOGUE}{head} WHERE {{ {body} }}", range_, step, random_events(rng, shape))
 
 

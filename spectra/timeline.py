@@ -1,0 +1,234 @@
+"""Windows and queries that share one watermark: portions of events through views, operators and reports."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spectra.changes import ChangeBatch
+from spectra.clock import FOREVER, NO_END
+from spectra.continuous import Query
+from spectra.dictionary.dictionary import Dictionary
+from spectra.reorder import EncodedEvents, Reorder
+from spectra.report import Progress
+from spectra.sparql.query import Policy, WindowKind, WindowSpec
+from spectra.views.kernels.apply import EXPIRED
+from spectra.views.summary import Summary, Wanted
+from spectra.views.view import WindowViews
+
+#: How many triples go through views and operators at once: enough to make a call cheap, not more than
+#: the window holds (rows that went stay linked until the portion is done) or than caches like.
+_LEAST_PORTION, _MOST_PORTION = 4096, 16384
+
+#: Reads whatever stream there is: the window of plain SPARQL.
+ANY_STREAM = ""
+
+
+@dataclass(slots=True)
+class WindowState:
+    """The views of one window, shared by the queries that were registered with nothing in between.
+
+    `since` is how many events the engine had taken when the window was opened; it sees later ones.
+    """
+
+    stream: str
+    spec: WindowSpec
+    since: int
+    views: WindowViews
+    wanted: Wanted[str] = field(default_factory=set)
+    everything: bool = False
+    queries: list[Query] = field(default_factory=list)
+    events: int = 0
+    # of the last portion: times of the events, and of those with which a count window closed
+    event_time: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
+    closes: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
+    _summary: Summary | None = None
+
+    def reads(self, stream: str) -> bool:
+        return self.stream in (stream, ANY_STREAM)
+
+    def want(self, query: Query, patterns: Wanted[str], everything: bool) -> None:
+        """Keep what one more query can use."""
+        self.wanted |= patterns
+        self.everything = self.everything or everything
+        if query not in self.queries:
+            self.queries.append(query)
+        self._summary = None
+
+    def apply(self, events: EncodedEvents, horizon: int, dictionary: Dictionary) -> None:
+        """Apply the events of a portion and let time pass to `horizon`."""
+        spec = self.spec
+        events = events.arrived_since(self.since)
+        count = len(events)
+        self.event_time = events.event_time
+        triples, sign, first = self._usable(events, dictionary)
+        if spec.kind is WindowKind.COUNT:
+            position = self.events + np.arange(count)
+            end = position // spec.step * spec.step + spec.range
+            self.closes = np.unique(events.event_time[(position + 1 - spec.range) % spec.step == 0])
+        else:
+            position = events.event_time
+            end = spec.t0 + (position - spec.t0) // spec.step * spec.step + spec.range
+        self.events += count
+        self.views.apply(triples, sign, first, events.event_time, position, end, horizon)
+        dictionary.retain(self.views.entered_terms())
+
+    def _usable(
+        self, events: EncodedEvents, dictionary: Dictionary
+    ) -> tuple[NDArray[np.int32], NDArray[np.int8], NDArray[np.int64]]:
+        """Triples, signs and firsts without what only other windows of the stream can use."""
+        if self._summary is None:
+            patterns = {
+                (_constant(dictionary, s), _constant(dictionary, p), _constant(dictionary, o)) for s, p, o in self.wanted
+            }
+            self._summary = Summary(patterns, keep_all=self.everything)
+        usable = self._summary.usable(events.triples)
+        if usable.all():
+            return events.triples, events.sign, events.event_first
+        return events.triples[usable], events.sign[usable], np.append(0, np.cumsum(usable))[events.event_first]
+
+    def held_terms(self) -> NDArray[np.int32]:
+        """The terms of all triples in the views, three for each."""
+        rows, columns = self.views.rows(), self.views.columns
+        return np.concatenate([columns.subject[rows], columns.predicate[rows], columns.object[rows]])
+
+
+def _constant(dictionary: Dictionary, text: str | None) -> int | None:
+    return None if text is None else dictionary.constant(text)
+
+
+class Timeline:
+    """The windows and queries of one lateness."""
+
+    def __init__(self, lateness: int, dictionary: Dictionary, check_limit: Callable[[], None]) -> None:
+        """`check_limit` is called after every portion, and may raise."""
+        self.reorder = Reorder(lateness)
+        self.windows: list[WindowState] = []
+        self.queries: list[Query] = []
+        self.late = 0
+        self._dictionary = dictionary
+        self._check_limit = check_limit
+
+    def window(self, stream: str, spec: WindowSpec, since: int) -> WindowState:
+        """A window that has seen nothing yet: one that is there already, or a new one."""
+        for state in self.windows:
+            same = (state.spec.kind, state.spec.range, state.spec.step, state.spec.t0) == (
+                spec.kind,
+                spec.range,
+                spec.step,
+                spec.t0,
+            )
+            if same and state.stream == stream and state.since == since:
+                return state
+        return WindowState(stream, spec, since, WindowViews(counting=spec.kind is WindowKind.COUNT))
+
+    def remove(self, query: Query) -> None:
+        """Forget a query, and the windows that no other query reads."""
+        self.queries.remove(query)
+        for state in list(self.windows):
+            if query in state.queries:
+                state.queries.remove(query)
+                if not state.queries:
+                    self.windows.remove(state)
+                    self._dictionary.release(state.held_terms())
+
+    def process(self, limit: int, upto: int | None) -> Iterator[ChangeBatch]:
+        """Apply the waiting events with times up to `limit`, then let time pass to `upto` (if given)."""
+        released = self.reorder.release(limit)
+        live = max((state.views.live for state in self.windows), default=0)
+        for events, last in _portions(released, min(max(live, _LEAST_PORTION), _MOST_PORTION)):
+            yield from self._apply(events, last)
+        for events_of_stream in released.values():
+            self._dictionary.release(events_of_stream.triples.ravel())
+        if upto is not None and upto != NO_END:
+            yield from self._apply({}, upto)
+
+    def _apply(self, events: dict[str, EncodedEvents], upto: int) -> Iterator[ChangeBatch]:
+        """One portion of events through views, operators and reports."""
+        for state in self.windows:
+            state.apply(_events_for(state, events), upto, self._dictionary)
+        for query in self.queries:
+            batch = query.process(self._progress(query, upto))
+            if len(batch):
+                yield batch
+        for state in self.windows:
+            self._dictionary.release(state.views.vacuum())
+        self._dictionary.reclaim()
+        self._check_limit()
+
+    def _progress(self, query: Query, upto: int) -> Progress:
+        """What happened to the windows of one query."""
+        empty = np.zeros(0, np.int64)
+        states = [state for state in self.windows if query in state.queries]
+        logs = [state.views.log for state in states if state.spec.kind is WindowKind.TIME]
+        held_at, held = empty, empty
+        if query.query.report.policy is Policy.NON_EMPTY_CONTENT:
+            held_at, held = _held(states)
+        return Progress(
+            upto=upto,
+            events=np.unique(np.concatenate([empty, *(state.event_time for state in states)])),
+            expiries=np.unique(np.concatenate([empty, *(log.at[log.kind == EXPIRED] for log in logs)])),
+            count_closes=np.unique(np.concatenate([empty, *(state.closes for state in states)])),
+            held_at=held_at,
+            held=held,
+        )
+
+    def drained(self) -> int:
+        """The instant at which the last content has expired and been reported, `NO_END` if there is none."""
+        ends = [state.views.latest_end for state in self.windows if state.spec.kind is WindowKind.TIME]
+        last = max((end for end in ends if end < FOREVER), default=NO_END)
+        if last == NO_END:
+            return NO_END
+        for query in self.queries:
+            if query.query.report.policy is Policy.PERIODIC:
+                origin, period = query.query.windows[0].spec.t0, query.query.report.period or 1
+                last = max(last, origin - (origin - last) // period * period)
+        return last
+
+
+def _events_for(state: WindowState, events: dict[str, EncodedEvents]) -> EncodedEvents:
+    """The events that a window reads."""
+    if state.stream != ANY_STREAM:
+        return events.get(state.stream, EncodedEvents.none())
+    merged = EncodedEvents.none()
+    for part in events.values():
+        merged = merged.followed_by(part)
+    return merged.in_time_order() if len(events) > 1 else merged
+
+
+def _portions(released: dict[str, EncodedEvents], budget: int) -> Iterator[tuple[dict[str, EncodedEvents], int]]:
+    """Whole instants, together about `budget` triples: (events by stream, last instant)."""
+    if not released:
+        return
+    times = np.concatenate([events.event_time for events in released.values()])
+    sizes = np.concatenate([np.diff(events.event_first) + 1 for events in released.values()])
+    order = np.argsort(times, kind="stable")
+    times, total = times[order], np.cumsum(sizes[order])
+    done = dict.fromkeys(released, 0)
+    start = 0
+    while start < len(times):
+        before = total[start - 1] if start else 0
+        within = int(np.searchsorted(total, before + budget, side="right")) - 1
+        last = int(times[max(start, within)])
+        start = int(np.searchsorted(times, last, side="right"))
+        portion = {}
+        for stream, events in released.items():
+            upto = int(np.searchsorted(events.event_time, last, side="right"))
+            if upto > done[stream]:
+                portion[stream] = events.slice(done[stream], upto)
+                done[stream] = upto
+        yield portion, last
+
+
+def _held(states: list[WindowState]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """How many triples the windows held together, after each change of the last portion."""
+    at = np.concatenate([state.views.log.at for state in states])
+    change = np.sign(np.concatenate([state.views.log.kind for state in states])).astype(np.int64)
+    order = np.argsort(at, kind="stable")
+    now = sum(state.views.live for state in states)
+    steps = np.cumsum(change[order])
+    before = now - (int(steps[-1]) if len(steps) else 0)
+    return np.concatenate(([NO_END], at[order])), np.concatenate(([before], before + steps))

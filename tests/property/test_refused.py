@@ -1,0 +1,77 @@
+"""What this version does not evaluate is refused when the query is registered, and the error says where."""
+
+from __future__ import annotations
+
+import pytest
+
+from spectra.engine import Engine
+from spectra.errors import UnsupportedError
+
+HEAD = "PREFIX ex: <http://example.org/>\nREGISTER {output} ex:out {options}AS\n"
+WINDOW = "FROM NAMED WINDOW ex:w ON ex:s [{spec}]\n"
+
+
+def text(
+    body: str = "WINDOW ex:w { ?x ex:p ?y }",
+    *,
+    head: str = "SELECT ?x",
+    tail: str = "",
+    spec: str = "RANGE 10ms STEP 5ms",
+    options: str = "",
+) -> str:
+    return (
+        HEAD.format(output="ISTREAM", options=options)
+        + f"{head}\n{WINDOW.format(spec=spec)}WHERE {{ {body} }} {tail}".rstrip()
+    )
+
+
+@pytest.mark.parametrize(
+    ("query", "names"),
+    [
+        (text(tail="LIMIT 3"), "LIMIT"),
+        (text(tail="ORDER BY ?x OFFSET 3"), "OFFSET"),
+        (text("WINDOW ex:w { ?x ex:p ?y OPTIONAL { ?y ex:q ?z } }"), "OPTIONAL"),
+        (text("WINDOW ex:w { ?x ex:p ?y MINUS { ?x ex:q ?z } }"), "MINUS"),
+        (text("WINDOW ex:w { ?x ex:p ?y FILTER EXISTS { ?x ex:q ?z } }"), "EXISTS"),
+        (text("WINDOW ex:w { ?x ex:p ?y FILTER NOT EXISTS { ?x ex:q ?z } }"), "EXISTS"),
+        (text(head="SELECT ?x (COUNT(*) AS ?n)", tail="GROUP BY ?x"), "GROUP BY"),
+        (text("WINDOW ex:w { GRAPH ?e { ?x ex:p ?y } }"), "GRAPH"),
+        (text("WINDOW ex:w { ?x ex:p ?y } SERVICE ex:far { ?x ex:q ?z }"), "SERVICE"),
+        (text(head="CONSTRUCT { ?x ex:made [] }"), "blank node"),
+        (text(spec="EVENT"), "EVENT"),
+        (text(spec="RANGE 10ms STEP 5ms WITH STATIC"), "WITH STATIC"),
+        (text(options="WITH PATHS "), "WITH PATHS"),
+        (text(options="WITH SHORTEST PATHS "), "WITH SHORTEST PATHS"),
+        (text(options="WITH SIMPLE PATHS "), "WITH SIMPLE PATHS"),
+        (text(options="WITH IMPLICIT WINDOWS "), "WITH IMPLICIT WINDOWS"),
+    ],
+)
+def test_refused_with_its_place(query: str, names: str) -> None:
+    engine = Engine()
+    with pytest.raises(UnsupportedError) as caught:
+        engine.register(query)
+    error = caught.value
+    assert names in error.message
+    assert error.place is not None
+    line = query.splitlines()[error.place.line - 1]
+    assert line[error.place.column - 1 :].strip()
+    assert engine.queries == ()
+    assert engine.streams == ()
+
+
+@pytest.mark.parametrize("call", ["NOW()", "RAND()", "UUID()", "STRUUID()", "BNODE()"])
+def test_a_value_that_changes_by_itself_is_refused(call: str) -> None:
+    engine = Engine()
+    with pytest.raises(UnsupportedError):
+        engine.register(text(f"WINDOW ex:w {{ ?x ex:p ?y BIND({call} AS ?z) }}"))
+    assert engine.queries == ()
+
+
+def test_a_refused_query_leaves_the_others_alone() -> None:
+    engine = Engine()
+    kept = engine.register(text())
+    with pytest.raises(UnsupportedError):
+        engine.register(text("WINDOW ex:w { ?x ex:p ?y BIND(RAND() AS ?z) }").replace("ex:out", "ex:other"))
+    triple = ("<http://example.org/a>", "<http://example.org/p>", "<http://example.org/b>")
+    assert len(engine.push([triple], at=1)) == 1
+    assert kept.snapshot().boolean
