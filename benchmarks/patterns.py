@@ -78,7 +78,9 @@ def main() -> None:
             write(path, arguments.events)
             ours = measure_spectra(query, path, arguments.window, arguments.events)
             theirs = measure_pyoxigraph(query, path, arguments.window, arguments.samples)
-            rows.append({"query": name, **ours, "pyoxigraph_events_per_s": theirs, "ratio": ours["events_per_s"] / theirs})
+            rows.append(
+                {"query": name, **ours, "pyoxigraph_events_per_s": theirs, "ratio": ours["events_per_s"] / theirs}
+            )
     print(f"{'query':8}{'events/s':>12}{'changes':>10}{'bytes/triple':>14}{'pyoxigraph/s':>14}{'ratio':>10}")
     for row in rows:
         print(

@@ -277,9 +277,7 @@ def _unescape(escaped: str, text: str) -> str:
 
 def _refuse(text: str, reason: str) -> NoReturn:
     shown = text if len(text) <= 200 else f"{text[:200]}…"
-    raise StreamError(
-        f"not an N-Triples term: {shown}", detail=f"{reason[0].upper()}{reason[1:]}.", hint=_TERM_HINT
-    )
+    raise StreamError(f"not an N-Triples term: {shown}", detail=f"{reason[0].upper()}{reason[1:]}.", hint=_TERM_HINT)
 
 
 # --- from parts ---------------------------------------------------------------------------
@@ -294,9 +292,7 @@ def _canonical_iri(value: str) -> tuple[str, str]:
 
 def _canonical_label(label: str) -> tuple[str, str]:
     if _LABEL.fullmatch(label) is None:
-        raise StreamError(
-            f"not a blank node label: {label!r}", hint="Use letters, digits, '_', '-' and '.' inside."
-        )
+        raise StreamError(f"not a blank node label: {label!r}", hint="Use letters, digits, '_', '-' and '.' inside.")
     return f"_:{label}", ""
 
 

@@ -112,9 +112,7 @@ def compare_moments(left: Moment, right: Moment) -> int | None:
     return None
 
 
-def _moment(
-    year: int, month: int, day: int, hour: int, minute: int, second: Decimal, zone: str
-) -> Moment | None:
+def _moment(year: int, month: int, day: int, hour: int, minute: int, second: Decimal, zone: str) -> Moment | None:
     if not 1 <= month <= 12 or not 1 <= day <= _DAYS_IN_MONTH[month - 1] + (month == 2 and _is_leap(year)):
         return None
     if minute > 59 or second >= 60 or hour > 24 or (hour == 24 and (minute or second)):

@@ -245,9 +245,7 @@ def _check_count(name: str, count: int, least: int, most: int | None) -> None:
     else:
         expected = str(least) if least == most else f"{least} to {most}"
     shown = name.removeprefix("unary")
-    raise QueryError(
-        f"{shown} has {count} argument{'' if count == 1 else 's'}", detail=f"It takes {expected}."
-    )
+    raise QueryError(f"{shown} has {count} argument{'' if count == 1 else 's'}", detail=f"It takes {expected}.")
 
 
 def _refuse(name: str) -> NoReturn:

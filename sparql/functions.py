@@ -287,9 +287,7 @@ def replace(
         return None
     literally = flags is not None and "q" in flags.value
     try:
-        return string(
-            replace_matches(compiled, text.value, replacement.value, literally=literally), text.language
-        )
+        return string(replace_matches(compiled, text.value, replacement.value, literally=literally), text.language)
     except PatternError:
         return None
 

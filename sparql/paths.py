@@ -56,9 +56,7 @@ def translate_path(node: Any, rewritten: Rewritten) -> PathExpression:
     if node.name == "PathNegatedPropertySet":
         return _negated(node, rewritten)
     if node.name == "DistinctPath":
-        raise QueryError(
-            "DISTINCT (path) is not SPARQL 1.1", hint="Leave DISTINCT out, or use SELECT DISTINCT."
-        )
+        raise QueryError("DISTINCT (path) is not SPARQL 1.1", hint="Leave DISTINCT out, or use SELECT DISTINCT.")
     raise InternalError(f"unknown path in the parse tree: {node.name}")
 
 

@@ -150,7 +150,5 @@ class Rewritten:
         token = self.tokens[index]
         return self.source.place(token.start, token.end)
 
-    def error(
-        self, message: str, index: int, *, expected: str | None = None, hint: str | None = None
-    ) -> QueryError:
+    def error(self, message: str, index: int, *, expected: str | None = None, hint: str | None = None) -> QueryError:
         return self.source.error(message, self.tokens[index], expected=expected, hint=hint)

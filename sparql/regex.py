@@ -231,9 +231,7 @@ class _Translation:
         return f"[{self._class_escape(character)}]"
 
     def _back_reference(self, number: int) -> str:
-        while (
-            self._peek() and self._peek() in "0123456789" and number * 10 + int(self._peek()) <= self.groups
-        ):
+        while self._peek() and self._peek() in "0123456789" and number * 10 + int(self._peek()) <= self.groups:
             number = number * 10 + int(self._next())
         if number > self.groups or number in self.open_groups:
             raise PatternError(f"\\{number} refers to no group before it")
@@ -368,9 +366,7 @@ def _replacement_parts(replacement: str, groups: int) -> tuple[str | int, ...]:
                 raise PatternError("a $ in a replacement must be followed by a digit")
             number = int(replacement[at])
             at += 1
-            while (
-                replacement[at : at + 1] in set("0123456789") and number * 10 + int(replacement[at]) <= groups
-            ):
+            while replacement[at : at + 1] in set("0123456789") and number * 10 + int(replacement[at]) <= groups:
                 number = number * 10 + int(replacement[at])
                 at += 1
             # a group that the pattern does not have is the empty string

@@ -97,18 +97,14 @@ def parse_query(
 
     reader = _Reader(Source(text, source))
     reader.read()
-    translation = with_deep_stack(
-        lambda: translate(parse(reader.rewritten), reader.rewritten), reader.deepest
-    )
+    translation = with_deep_stack(lambda: translate(parse(reader.rewritten), reader.rewritten), reader.deepest)
     windows = reader.windows(range, step)
     static = translation.static
     pattern = with_deep_stack(lambda: reader.windowed(translation.pattern, windows), reader.deepest)
     if static and any(window.name == DEFAULT_WINDOW for window in windows):
         # FROM adds to the default graph, which is this window
         windows = tuple(
-            replace(window, spec=replace(window.spec, with_static=True))
-            if window.name == DEFAULT_WINDOW
-            else window
+            replace(window, spec=replace(window.spec, with_static=True)) if window.name == DEFAULT_WINDOW else window
             for window in windows
         )
     return ContinuousQuery(
@@ -297,9 +293,7 @@ class _Reader:
             self._add_graph(index, WindowSlot(term))
         elif token.value == "SERVICE":
             silent = self._word("SILENT")
-            self._add_graph(
-                index, ServiceSlot(self._variable_or_iri("an IRI or a variable after SERVICE"), silent)
-            )
+            self._add_graph(index, ServiceSlot(self._variable_or_iri("an IRI or a variable after SERVICE"), silent))
         elif token.text == "a":
             self.rewritten.add("a", index)
         elif token.value in KEYWORDS and token.value != "A":
@@ -309,11 +303,7 @@ class _Reader:
                 close = difflib.get_close_matches(token.value, ("WINDOW", "STREAM", "NAMED"), 1)
             else:
                 close = difflib.get_close_matches(token.value, KEYWORDS, 1)
-            hint = (
-                f"Did you mean {close[0]}?"
-                if close
-                else "Write a variable ?x, an IRI <…> or a prefixed name ex:x."
-            )
+            hint = f"Did you mean {close[0]}?" if close else "Write a variable ?x, an IRI <…> or a prefixed name ex:x."
             raise self.source.error(f"unknown word {token}", token, hint=hint)
 
     def _add_graph(self, index: int, slot: WindowSlot | ServiceSlot) -> None:
@@ -445,9 +435,7 @@ class _Reader:
         name = DEFAULT_WINDOW if default else name
         self._refuse_second(name, token, default)
         place = self.source.place(token.start, token.end)
-        self.declared.append(
-            _Declared(Window(name, stream, spec, place), default, not window and named, token)
-        )
+        self.declared.append(_Declared(Window(name, stream, spec, place), default, not window and named, token))
         self.rewritten.add("FROM", index)
         self.rewritten.add("NAMED", index)
         self.rewritten.add(f"<{index}>", index, DeclarationSlot())
@@ -504,8 +492,7 @@ class _Reader:
                 hint="Give --range PT1H --step PT10M (in Python range=, step=), or use FROM NAMED WINDOW.",
             )
         lengths = [
-            length if length is None or isinstance(length, int) else duration(length)
-            for length in (range_, step)
+            length if length is None or isinstance(length, int) else duration(length) for length in (range_, step)
         ]
         assert lengths[0] is not None
         return (Window(DEFAULT_WINDOW, "", time_window("the window of the call", lengths[0], lengths[1])),)

@@ -8,7 +8,6 @@ pattern are variables whose name starts with `_:`, which no projection can name.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Union
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +19,7 @@ class Variable:
 
 
 #: A variable, or the canonical N-Triples text of a constant.
-Term = Union[Variable, str]
+Term = Variable | str
 
 
 # --- property paths -----------------------------------------------------------------------
@@ -80,17 +79,17 @@ class NegatedPropertySet:
     backward: tuple[str, ...] | None
 
 
-PathExpression = Union[
-    Link,
-    InversePath,
-    SequencePath,
-    AlternativePath,
-    ZeroOrMorePath,
-    OneOrMorePath,
-    ZeroOrOnePath,
-    RepeatPath,
-    NegatedPropertySet,
-]
+PathExpression = (
+    Link
+    | InversePath
+    | SequencePath
+    | AlternativePath
+    | ZeroOrMorePath
+    | OneOrMorePath
+    | ZeroOrOnePath
+    | RepeatPath
+    | NegatedPropertySet
+)
 
 
 # --- expressions --------------------------------------------------------------------------
@@ -131,7 +130,7 @@ class Aggregate:
     separator: str | None = None
 
 
-Expression = Union[Variable, Constant, Call, Exists, Aggregate]
+Expression = Variable | Constant | Call | Exists | Aggregate
 
 
 # --- graph patterns -----------------------------------------------------------------------
@@ -174,7 +173,7 @@ class LeftJoin:
 
 
 @dataclass(frozen=True, slots=True)
-class Union_:
+class Union_:  # noqa: N801
     """UNION of two patterns (named so because `Union` is typing's)."""
 
     left: Pattern
@@ -272,22 +271,22 @@ class Service:
     silent: bool
 
 
-Pattern = Union[
-    Bgp,
-    Join,
-    LeftJoin,
-    Union_,
-    Minus,
-    Filter,
-    Graph,
-    Windowed,
-    Extend,
-    Values,
-    Group,
-    OrderBy,
-    Project,
-    Distinct,
-    Reduced,
-    Slice,
-    Service,
-]
+Pattern = (
+    Bgp
+    | Join
+    | LeftJoin
+    | Union_
+    | Minus
+    | Filter
+    | Graph
+    | Windowed
+    | Extend
+    | Values
+    | Group
+    | OrderBy
+    | Project
+    | Distinct
+    | Reduced
+    | Slice
+    | Service
+)

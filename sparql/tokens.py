@@ -13,9 +13,7 @@ _BASE = (
     "A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u02ff\u0370-\u037d\u037f-\u1fff\u200c-\u200d\u2070-\u218f"
     "\u2c00-\u2fef\u3001-\ud7ff\uf900-\ufdcf\ufdf0-\ufffd\U00010000-\U000effff"
 )
-_NAME = (
-    _BASE + "_0-9\u00b7\u0300-\u036f\u203f-\u2040"
-)  # PN_CHARS without the hyphen: what a VARNAME goes on with
+_NAME = _BASE + "_0-9\u00b7\u0300-\u036f\u203f-\u2040"  # PN_CHARS without the hyphen: what a VARNAME goes on with
 _CODE_POINT = r"\\u[0-9A-Fa-f]{4}|\\U[0-9A-Fa-f]{8}"
 _ESCAPED = r"%[0-9A-Fa-f]{2}|\\[_~.\-!$&'()*+,;=/?#@%]"
 
@@ -259,9 +257,7 @@ def _unknown(source: Source, position: int) -> QueryError:
         hint = f"End it with {character * (3 if long else 1)}"
         if not long:
             hint += f", or use {character * 3} for a string of several lines"
-        return source.error(
-            "a string is not closed", (position, position + (3 if long else 1)), hint=hint + "."
-        )
+        return source.error("a string is not closed", (position, position + (3 if long else 1)), hint=hint + ".")
     advice: str | None = None
     if character in "“”„‘’":
         advice = "Use the straight quotes \" or '."

@@ -215,9 +215,7 @@ class _Translator:
         projection = tree.projection
         pattern, aliases = self._modified(tree, projection or (), body)
         if projection is None:
-            shown = visible(body) | (
-                visible(self._values(tree.valuesClause)) if tree.valuesClause else frozenset()
-            )
+            shown = visible(body) | (visible(self._values(tree.valuesClause)) if tree.valuesClause else frozenset())
             variables = tuple(sorted(shown, key=lambda variable: self._first[variable.name]))
         else:
             variables = tuple(aliases)
@@ -333,8 +331,7 @@ class _Translator:
         if tree.orderby is None:
             return ()
         return tuple(
-            (self.expression(condition.expr, scope), condition.order == "DESC")
-            for condition in tree.orderby.condition
+            (self.expression(condition.expr, scope), condition.order == "DESC") for condition in tree.orderby.condition
         )
 
     def _sliced(self, tree: CompValue, pattern: Pattern) -> Pattern:

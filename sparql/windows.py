@@ -59,9 +59,7 @@ def _wrong_step(range_: int, step: int, range_name: str, step_name: str) -> str 
     if step <= 0:
         return f"{step_name} must be greater than zero"
     if step > range_:
-        return (
-            f"{step_name} is greater than {range_name}, so that data between two windows would never be seen"
-        )
+        return f"{step_name} is greater than {range_name}, so that data between two windows would never be seen"
     return None
 
 
@@ -80,11 +78,7 @@ def _chunks(source: Source, tokens: list[Token]) -> list[_Chunk]:
             chunks.append(_Chunk(source.text[token.start : end], token.value, token.start, end))
             continue
         end = token.end
-        while (
-            position < len(tokens)
-            and tokens[position].start == end
-            and tokens[position].kind is not Kind.STRING
-        ):
+        while position < len(tokens) and tokens[position].start == end and tokens[position].kind is not Kind.STRING:
             end = tokens[position].end
             position += 1
         text = source.text[token.start : end]
@@ -101,9 +95,7 @@ class _Reader:
 
     def spec(self) -> WindowSpec:
         first = self._next("RANGE, ELEMENTS or EVENT")
-        kind = {"RANGE": WindowKind.TIME, "ELEMENTS": WindowKind.COUNT, "EVENT": WindowKind.EVENT}.get(
-            first.word
-        )
+        kind = {"RANGE": WindowKind.TIME, "ELEMENTS": WindowKind.COUNT, "EVENT": WindowKind.EVENT}.get(first.word)
         if first.word == "TRIPLES":
             raise UnsupportedError(
                 "a window that counts triples is not supported",
@@ -127,9 +119,7 @@ class _Reader:
             chunk = self._next("")
             word = "STEP" if chunk.word in ("SLIDE", "TUMBLING") else chunk.word
             if word in seen:
-                raise self.source.error(
-                    f'"{chunk.text}" says again what "{seen[word].text}" said', chunk.span
-                )
+                raise self.source.error(f'"{chunk.text}" says again what "{seen[word].text}" said', chunk.span)
             seen[word] = chunk
             if word in ("STEP", "T0") and kind is WindowKind.EVENT:
                 raise self.source.error(f"an EVENT window has no {word}", chunk.span)
@@ -153,9 +143,7 @@ class _Reader:
                     raise self._unknown(static, "STATIC", ("STATIC",))
                 with_static = True
             else:
-                raise self._unknown(
-                    chunk, 'STEP, TUMBLING, LATENESS, REPORT, T0, WITH STATIC or "]"', tuple(WINDOWS)
-                )
+                raise self._unknown(chunk, 'STEP, TUMBLING, LATENESS, REPORT, T0, WITH STATIC or "]"', tuple(WINDOWS))
         if kind is not WindowKind.EVENT:
             name = "RANGE" if kind is WindowKind.TIME else "ELEMENTS"
             wrong = _wrong_step(range_, step, name, "STEP")
@@ -165,9 +153,7 @@ class _Reader:
 
     def _next(self, expected: str) -> _Chunk:
         if self.position == len(self.chunks):
-            raise self.source.error(
-                "the window ends too early", self.closing, expected=expected, hint=_EXAMPLE
-            )
+            raise self.source.error("the window ends too early", self.closing, expected=expected, hint=_EXAMPLE)
         self.position += 1
         return self.chunks[self.position - 1]
 
@@ -188,9 +174,7 @@ class _Reader:
     def _count(self, expected: str) -> tuple[_Chunk, int]:
         chunk = self._next(expected)
         if not re.fullmatch("[0-9]+", chunk.text):
-            raise self.source.error(
-                f'unexpected "{chunk.text}"', chunk.span, expected=expected, hint=_EXAMPLE
-            )
+            raise self.source.error(f'unexpected "{chunk.text}"', chunk.span, expected=expected, hint=_EXAMPLE)
         return chunk, int(chunk.text)
 
     def _time(self) -> int:
@@ -218,6 +202,4 @@ class _Reader:
     def _unknown(self, chunk: _Chunk, expected: str, words: tuple[str, ...]) -> QueryError:
         close = difflib.get_close_matches(chunk.word, words, 1)
         hint = f"Did you mean {close[0]}?" if close else _EXAMPLE
-        return self.source.error(
-            f'unexpected "{chunk.text}" in a window', chunk.span, expected=expected, hint=hint
-        )
+        return self.source.error(f'unexpected "{chunk.text}" in a window', chunk.span, expected=expected, hint=hint)

@@ -93,12 +93,8 @@ class ChangeBatch:
 
     def rows(self) -> Iterator[tuple[int, int, int, list[int], bool | None]]:
         """(at, op, until, codes, boolean) of each change, as plain Python values."""
-        booleans: Sequence[bool | None] = (
-            self.boolean.tolist() if self.boolean is not None else [None] * len(self.at)
-        )
-        return zip(
-            self.at.tolist(), self.op.tolist(), self.until.tolist(), self.codes.tolist(), booleans, strict=True
-        )
+        booleans: Sequence[bool | None] = self.boolean.tolist() if self.boolean is not None else [None] * len(self.at)
+        return zip(self.at.tolist(), self.op.tolist(), self.until.tolist(), self.codes.tolist(), booleans, strict=True)
 
     def to_arrow(self) -> pyarrow.Table:
         """A table: query, at, op, until, and a column of N-Triples texts per variable (dictionary encoded)."""
@@ -168,7 +164,9 @@ class Snapshot:
         return self.to_arrow().to_pandas()
 
 
-def change_json(batch: ChangeBatch, at: int, op: int, until: int, row: list[int], boolean: bool | None) -> dict[str, Any]:
+def change_json(
+    batch: ChangeBatch, at: int, op: int, until: int, row: list[int], boolean: bool | None
+) -> dict[str, Any]:
     """One change as the JSON object of the interface."""
     line: dict[str, Any] = {"query": batch.query, "at": Instant(at), "op": OPS[op]}
     if boolean is not None:

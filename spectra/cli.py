@@ -63,9 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ResourceError as error:
         return _failed(error, LIMIT)
     except MemoryError:
-        return _failed(
-            ResourceError("out of memory", hint="Narrow the windows, or set --state-limit."), LIMIT
-        )
+        return _failed(ResourceError("out of memory", hint="Narrow the windows, or set --state-limit."), LIMIT)
     except Exception as error:
         # exit code 1 is a difference that `verify` found, so a bug must not end with it
         traceback.print_exc()
@@ -193,9 +191,7 @@ def _explain(options: argparse.Namespace) -> int:
     from spectra.describe import explained, measured
 
     if not options.analyze and (options.input or options.stream):
-        raise QueryError(
-            "explain reads no input without --analyze", hint="Add --analyze, or leave the input out."
-        )
+        raise QueryError("explain reads no input without --analyze", hint="Add --analyze, or leave the input out.")
     queries = _queries(options)
     if options.analyze:
         sources = _sources(options, queries)
@@ -246,8 +242,7 @@ def _verify(options: argparse.Namespace) -> int:
         for entry in queries:
             query = entry.query
             graphs = {
-                iri: load_static(iri, entry.folder, {})
-                for iri in dict.fromkeys((*query.static, *query.static_named))
+                iri: load_static(iri, entry.folder, {}) for iri in dict.fromkeys((*query.static, *query.static_named))
             }
             engine.register(query, static=graphs)
             default = [triple for iri in query.static for triple in graphs[iri]]
@@ -256,9 +251,7 @@ def _verify(options: argparse.Namespace) -> int:
             found = verify(engine, sources, static, drain=options.drain, **_reading(options))
     different = False
     for result in found:
-        compared = (
-            f"{counted(result.evaluations, 'evaluation')}, {counted(result.answers, 'answer')} compared"
-        )
+        compared = f"{counted(result.evaluations, 'evaluation')}, {counted(result.answers, 'answer')} compared"
         if not result.differences:
             print(f"<{result.query}>: {compared}, no difference")
             continue
@@ -281,7 +274,6 @@ def _verify(options: argparse.Namespace) -> int:
 def _queries(options: argparse.Namespace) -> list[QueryFile]:
     """The queries of the call, parsed; plain ones are named after their files."""
     from spectra.progress import announce_compilation
-    from spectra.sparql import parse_query
     from spectra.sparql.rspql import DEFAULT_NAME
 
     found: dict[str, QueryFile] = {}
@@ -293,7 +285,7 @@ def _queries(options: argparse.Namespace) -> list[QueryFile]:
             raise QueryError(f'cannot read the query file "{name}"', detail=error.strerror) from None
         except UnicodeDecodeError as error:
             raise QueryError(f'the query file "{name}" is not UTF-8', detail=str(error)) from None
-        query = parse_query(text, range=options.range, step=options.step, source=name)
+        query = _parsed(text, name, options)
         if query.name == DEFAULT_NAME:
             query = replace(query, name=f"{DEFAULT_NAME}:{re.sub(r'[^A-Za-z0-9_.-]', '-', path.stem)}")
         if query.name in found:
@@ -304,6 +296,21 @@ def _queries(options: argparse.Namespace) -> list[QueryFile]:
         found[query.name] = QueryFile(query, path.parent)
     announce_compilation(sys.stderr)
     return list(found.values())
+
+
+def _parsed(text: str, name: str, options: argparse.Namespace) -> ContinuousQuery:
+    """The query of a text; of several, those with windows of their own do without the range of the call."""
+    from spectra.sparql import parse_query
+
+    try:
+        return parse_query(text, range=options.range, step=options.step, source=name)
+    except QueryError as error:
+        if options.range is None or len(options.queries) == 1:
+            raise
+        try:
+            return parse_query(text, source=name)
+        except QueryError:
+            raise error from None
 
 
 def _sources(options: argparse.Namespace, queries: list[QueryFile]) -> list[Source]:
@@ -330,9 +337,7 @@ def _sources(options: argparse.Namespace, queries: list[QueryFile]) -> list[Sour
         stream, path = _stream_and_path(text, streams, listed)
         paths.setdefault(stream, []).append(path)
     if not paths:
-        raise QueryError(
-            "no input", hint="Name a folder, a glob or a file: --input PATH, or --stream IRI=PATH."
-        )
+        raise QueryError("no input", hint="Name a folder, a glob or a file: --input PATH, or --stream IRI=PATH.")
     missing = [stream for stream in named if stream not in paths]
     if missing:
         raise QueryError(
@@ -445,9 +450,7 @@ def _parser() -> argparse.ArgumentParser:
 
     explain = commands.add_parser("explain", help="show the plan of queries")
     _add_queries(explain)
-    explain.add_argument(
-        "--analyze", action="store_true", help="run over the input, and add what was counted"
-    )
+    explain.add_argument("--analyze", action="store_true", help="run over the input, and add what was counted")
     _add_input(explain)
     explain.set_defaults(command=_explain)
 
@@ -463,9 +466,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _add_queries(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "queries", nargs="+", metavar="QUERY.rq", help="query files; FROM is relative to their folders"
-    )
+    parser.add_argument("queries", nargs="+", metavar="QUERY.rq", help="query files; FROM is relative to their folders")
     parser.add_argument("--range", metavar="D", help="the window of plain SPARQL: PT1H, 10s, …")
     parser.add_argument("--step", metavar="D", help="its step; default: the range")
 
@@ -494,28 +495,18 @@ def _add_input(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="triples of an event in one N-Triples file; default: 1",
     )
-    parser.add_argument(
-        "--start", default="0", metavar="TIME", help="time of its first event; default: the epoch"
-    )
-    parser.add_argument(
-        "--interval", default="PT1S", metavar="D", help="from one event to the next; default: PT1S"
-    )
-    parser.add_argument(
-        "--quarantine", metavar="FILE", help="where bad lines and late events go, as JSON lines"
-    )
+    parser.add_argument("--start", default="0", metavar="TIME", help="time of its first event; default: the epoch")
+    parser.add_argument("--interval", default="PT1S", metavar="D", help="from one event to the next; default: PT1S")
+    parser.add_argument("--quarantine", metavar="FILE", help="where bad lines and late events go, as JSON lines")
     parser.add_argument("--strict", action="store_true", help="stop at the first bad line or late event")
-    parser.add_argument(
-        "--validate", action="store_true", help="read every line, also those that no query can use"
-    )
+    parser.add_argument("--validate", action="store_true", help="read every line, also those that no query can use")
     parser.add_argument(
         "--no-drain",
         dest="drain",
         action="store_false",
         help="stop at the last event, with windows still open",
     )
-    parser.add_argument(
-        "--state-limit", type=_bytes, metavar="SIZE", help="most bytes of state: 500MB, 2GB, …"
-    )
+    parser.add_argument("--state-limit", type=_bytes, metavar="SIZE", help="most bytes of state: 500MB, 2GB, …")
 
 
 def _bytes(text: str) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from datetime import datetime, timedelta, timezone
-from typing import Union
 
 from spectra.errors import QueryError, StreamError
 
@@ -15,9 +14,7 @@ FOREVER = 2**62
 NO_END = -(2**62)
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
-_DATE_TIME = re.compile(
-    r"(-?\d{4,})-(\d\d)-(\d\d)T(\d\d)[:-](\d\d)[:-](\d\d)(?:\.(\d+))?(Z|[+-]\d\d[:-]?\d\d)?\Z"
-)
+_DATE_TIME = re.compile(r"(-?\d{4,})-(\d\d)-(\d\d)T(\d\d)[:-](\d\d)[:-](\d\d)(?:\.(\d+))?(Z|[+-]\d\d[:-]?\d\d)?\Z")
 _DURATION = re.compile(
     r"P(?:(\d+)Y)?(?:(\d+)M)?(?:(\d+)W)?(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)(?:\.(\d{1,9}))?S)?)?\Z",
     re.IGNORECASE,
@@ -25,7 +22,7 @@ _DURATION = re.compile(
 _SHORT = re.compile(r"(\d+)\s*(ms|s|m|h|d)\Z", re.IGNORECASE)
 _UNITS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 
-TimeLike = Union[str, int, datetime]
+TimeLike = str | int | datetime
 
 
 def milliseconds(time: TimeLike) -> int:

@@ -141,7 +141,8 @@ class Query:
 
     def explain(self) -> str:
         """The logical and the physical plan as text."""
-        return f"logical plan\n{_indented(explain(self.logical))}\nphysical plan\n{_indented(explain_physical(self.physical))}"
+        logical, physical = explain(self.logical), explain_physical(self.physical)
+        return f"logical plan\n{_indented(logical)}\nphysical plan\n{_indented(physical)}"
 
     @property
     def nbytes(self) -> int:
@@ -169,8 +170,8 @@ def _with_texts(rows: NDArray[np.int32], dictionary: Dictionary) -> tuple[list[s
     """(texts, rows as positions in them); an unbound value is -1."""
     if rows.size == 0:
         return [], np.zeros(rows.shape, np.int32)
-    ids, codes = np.unique(rows, return_inverse=True)
-    codes = codes.reshape(rows.shape).astype(np.int32)
+    ids, positions = np.unique(rows, return_inverse=True)
+    codes: NDArray[np.int32] = positions.reshape(rows.shape).astype(np.int32)
     if ids[0] == 0:
         return dictionary.texts(ids[1:]), codes - 1
     return dictionary.texts(ids), codes

@@ -132,9 +132,7 @@ class Engine:
                     place=window.place,
                 )
 
-    def _load_static(
-        self, registered: Query, graphs: dict[GraphSource, tuple[WindowViews, list[Triple]]]
-    ) -> None:
+    def _load_static(self, registered: Query, graphs: dict[GraphSource, tuple[WindowViews, list[Triple]]]) -> None:
         """Put static triples into their views, for ever, and let the query's operators take them."""
         if not graphs:
             return
@@ -411,8 +409,7 @@ def _static_triples(
     return [
         triple
         for triple in sorted(triples)
-        if everything
-        or any(all(w is None or w == t for w, t in zip(row, triple, strict=True)) for row in patterns)
+        if everything or any(all(w is None or w == t for w, t in zip(row, triple, strict=True)) for row in patterns)
     ]
 
 

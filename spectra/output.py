@@ -170,9 +170,7 @@ class _Columns:
                     names["boolean"] = None
         self.names = tuple(names)
 
-    def values(
-        self, batch: ChangeBatch, terms: dict[int, str], row: list[int], boolean: bool | None
-    ) -> list[str]:
+    def values(self, batch: ChangeBatch, terms: dict[int, str], row: list[int], boolean: bool | None) -> list[str]:
         """The value of every column; "" for unbound, and for variables of other queries."""
         if boolean is not None:
             given = {"boolean": "true" if boolean else "false"}

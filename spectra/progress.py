@@ -35,9 +35,7 @@ def _kernels_are_cached() -> bool:
     # every run needs some of each, and finding them does not load the compiler
     specs = [find_spec(f"spectra.{part}.kernels") for part in ("dictionary", "operators", "streams", "views")]
     beside = [
-        Path(folder) / "__pycache__"
-        for spec in specs
-        for folder in (spec and spec.submodule_search_locations) or ()
+        Path(folder) / "__pycache__" for spec in specs for folder in (spec and spec.submodule_search_locations) or ()
     ]
     if all(_any(folder, pattern) for folder in beside):
         return True

@@ -36,9 +36,7 @@ class EncodedEvents:
         sizes = np.diff(self.event_first)[order]
         first = np.concatenate(([0], np.cumsum(sizes)))
         rows = np.repeat(self.event_first[:-1][order] - first[:-1], sizes) + np.arange(first[-1])
-        return EncodedEvents(
-            self.triples[rows], self.sign[rows], first, self.event_time[order], self.arrival[order]
-        )
+        return EncodedEvents(self.triples[rows], self.sign[rows], first, self.event_time[order], self.arrival[order])
 
     def slice(self, first: int, last: int) -> EncodedEvents:
         """Consecutive events, without copying."""

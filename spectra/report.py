@@ -243,11 +243,14 @@ class AnswerReport:
         return stretches
 
     def _whole(self, at: int) -> Told:
-        entries = np.flatnonzero(self._answer.count)
-        entries = np.repeat(entries, self._answer.count[entries])
+        entries = np.flatnonzero(self._answer.copies)
+        entries = np.repeat(entries, self._answer.copies[entries])
         count = len(entries)
         return Told(
-            np.full(count, at, np.int64), np.zeros(count, np.int8), self._answer.until[entries], self._answer.rows[entries]
+            np.full(count, at, np.int64),
+            np.zeros(count, np.int8),
+            self._answer.until[entries],
+            self._answer.rows[entries],
         )
 
     def _apply(self, deltas: Deltas, first: int, last: int) -> None:

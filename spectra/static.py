@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlparse
@@ -22,7 +22,7 @@ def load_static(iri: str, folder: Path, given: Mapping[str, Any]) -> list[Triple
         data = given[iri]
         if isinstance(data, (str, Path)):
             return _read(Path(data), iri)
-        return [_triple(triple) for triple in _iterate(data)]
+        return [_triple(triple) for triple in data]
     parts = urlparse(iri)
     if parts.scheme == "file":
         return _read(Path(unquote(parts.path)), iri)
@@ -33,10 +33,6 @@ def load_static(iri: str, folder: Path, given: Mapping[str, Any]) -> list[Triple
             hint="Name a file (FROM <people.ttl>), or pass its triples: register(…, static={iri: triples}).",
         )
     return _read(folder / unquote(iri), iri)
-
-
-def _iterate(data: Any) -> Iterable[Any]:
-    return data
 
 
 def _triple(triple: Any) -> Triple:
@@ -55,7 +51,9 @@ def _read(path: Path, iri: str) -> list[Triple]:
         )
     try:
         # blank nodes get labels of their own, so that two files never share one
-        quads = pyoxigraph.parse(path=str(path), format=format_, base_iri=path.resolve().as_uri(), rename_blank_nodes=True)
+        quads = pyoxigraph.parse(
+            path=str(path), format=format_, base_iri=path.resolve().as_uri(), rename_blank_nodes=True
+        )
         return [_triple((quad.subject, quad.predicate, quad.object)) for quad in quads]
     except FileNotFoundError:
         raise QueryError(f"the static file {path} of FROM <{iri}> does not exist") from None

@@ -82,7 +82,8 @@ class WindowState:
         """Triples, signs and firsts without what only other windows of the stream can use."""
         if self._summary is None:
             patterns = {
-                (_constant(dictionary, s), _constant(dictionary, p), _constant(dictionary, o)) for s, p, o in self.wanted
+                (_constant(dictionary, s), _constant(dictionary, p), _constant(dictionary, o))
+                for s, p, o in self.wanted
             }
             self._summary = Summary(patterns, keep_all=self.everything)
         usable = self._summary.usable(events.triples)

@@ -65,10 +65,7 @@ def verify(
         for at, answer in _answers(batch):
             by_time.setdefault(at, Counter())[answer] += 1
     events = all_events(sources, validate=validate)
-    return [
-        _compared(query, told[query.name], events, static.get(query.name, {}), drain)
-        for query in engine.queries
-    ]
+    return [_compared(query, told[query.name], events, static.get(query.name, {}), drain) for query in engine.queries]
 
 
 def _compared(
@@ -125,9 +122,7 @@ def all_events(sources: Sequence[Source], *, validate: bool = False) -> list[Eve
     streams = []
     for source in sources:
         batches = source.batches(Summary.everything(), Quarantine(), validate=validate)
-        events = [
-            event for batch in batches if batch is not None for event in events_of(batch, source.stream)
-        ]
+        events = [event for batch in batches if batch is not None for event in events_of(batch, source.stream)]
         reached = accumulate((event.time for event in events), max)
         streams.append(list(zip(reached, events, strict=True)))
     return [event for _, event in heapq.merge(*streams, key=_reached)]

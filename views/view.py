@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,6 +68,8 @@ class WindowViews:
         self.live = 0
         self._masks = [WHOLE]
         self._rows = 0
+        self.columns: ViewColumns
+        self.timelist: Timelist
         self.log = _empty_log(1024)
         self._allocate(1024)
 
@@ -79,14 +82,13 @@ class WindowViews:
             previous: ViewColumns | None = None
         else:
             previous = self.columns
-            index = grown_index(
-                previous.subject, previous.predicate, previous.object, previous.index, rows, 2 * rows
-            )
+            index = grown_index(previous.subject, previous.predicate, previous.object, previous.lists, rows, 2 * rows)
         # What is read together lies together: a row is one half of a cache line, not eight places in memory.
         small = np.zeros((rows, 8), np.int32)
         ends = np.full((rows, 2), NO_END, np.int64)
-        columns = {name: small[:, at] for at, name in enumerate(_SMALL)} | {
-            name: ends[:, at] for at, name in enumerate(_ENDS)
+        columns: dict[str, NDArray[Any]] = {
+            **{name: small[:, at] for at, name in enumerate(_SMALL)},
+            **{name: ends[:, at] for at, name in enumerate(_ENDS)},
         }
         columns["history"][:] = -1
         if previous is not None:
@@ -97,7 +99,7 @@ class WindowViews:
             history_position=previous.history_position if previous else np.zeros(0, np.int32),
             history_end=previous.history_end if previous else np.zeros(0, np.int64),
             history_next=previous.history_next if previous else np.zeros(0, np.int32),
-            index=index,
+            lists=index,
         )
         bounds = np.zeros(3, np.int64) if previous is None else self.timelist.bounds
         free = np.empty(rows, np.int32)
@@ -225,6 +227,6 @@ class WindowViews:
     @property
     def nbytes(self) -> int:
         """Bytes of all columns, indexes and lists."""
-        arrays: list[NDArray[np.generic]] = [*self.columns[:-1], *self.columns.index, *self.timelist]
+        arrays: list[NDArray[np.generic]] = [*self.columns[:-1], *self.columns.lists, *self.timelist]
         padding = 2 * self.columns.subject.nbytes
         return sum(array.nbytes for array in arrays) + padding

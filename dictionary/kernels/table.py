@@ -81,9 +81,7 @@ def fetch(table, hashes, first, last, terms):
     """
     last_slot = table.slots.shape[0] - 1
     for row in range(first, last):
-        terms[row - first] = (
-            table.slots[((hashes[row] & table.counters[HASH_MASK]) >> 32) & last_slot] & LOWER
-        )
+        terms[row - first] = table.slots[((hashes[row] & table.counters[HASH_MASK]) >> 32) & last_slot] & LOWER
     seen = np.int64(0)
     for position in range(last - first):
         term = terms[position]

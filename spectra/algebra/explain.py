@@ -89,8 +89,8 @@ def path_text(path: PathExpression) -> str:
             bounds = f"{low}" if low == high else f"{low},{'' if high is None else high}"
             return f"{_element(inner)}{{{bounds}}}"
         case NegatedPropertySet(forward, backward):
-            parts = [*(forward or ()), *(f"^{predicate}" for predicate in backward or ())]
-            return f"!({'|'.join(parts)})"
+            excluded = [*(forward or ()), *(f"^{predicate}" for predicate in backward or ())]
+            return f"!({'|'.join(excluded)})"
 
 
 def _element(path: PathExpression) -> str:

@@ -171,10 +171,7 @@ class _Translation:
             case SequencePath(parts):
                 ends: list[Term] = [subject, *(self._hidden() for _ in parts[1:]), object_]
                 return pattern_of(
-                    *(
-                        self._path_in_bags(ends[at], part, ends[at + 1], source)
-                        for at, part in enumerate(parts)
-                    )
+                    *(self._path_in_bags(ends[at], part, ends[at + 1], source) for at, part in enumerate(parts))
                 )
             case RepeatPath(inner, low, high) if low == high and low >= 1:
                 return self._path_in_bags(subject, SequencePath((inner,) * low), object_, source)

@@ -8,7 +8,6 @@ SPARQL has on top of it.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Union as AnyOf
 
 from spectra.errors import InternalError
 from spectra.sparql.syntax import Expression, PathExpression, Term, TriplePattern, Variable
@@ -148,9 +147,7 @@ class Values:
 
     @property
     def certain(self) -> frozenset[str]:
-        return frozenset(
-            name for at, name in enumerate(self.names) if all(row[at] is not None for row in self.rows)
-        )
+        return frozenset(name for at, name in enumerate(self.names) if all(row[at] is not None for row in self.rows))
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +197,7 @@ class Construct:
         return frozenset(self.variables)
 
 
-Node = AnyOf[WScan, Path, Pattern, Filter, Union, Extend, Values, Project, Distinct, Construct]
+Node = WScan | Path | Pattern | Filter | Union | Extend | Values | Project | Distinct | Construct
 
 
 def children(node: Node) -> tuple[Node, ...]:

@@ -125,7 +125,7 @@ def _build(nfa: Nfa, path: PathExpression, predicates: set[str]) -> tuple[int, i
             entry, exit_ = nfa.state(), nfa.state()
             for excluded, is_backward in ((forward, False), (backward, True)):
                 if excluded is not None:
-                    for predicate in sorted(predicates - set(excluded)) + [OTHER]:
+                    for predicate in [*sorted(predicates - set(excluded)), OTHER]:
                         nfa.move(entry, Label(predicate, is_backward), exit_)
         case SequencePath(parts):
             entry, exit_ = _build(nfa, parts[0], predicates)

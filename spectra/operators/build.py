@@ -130,13 +130,9 @@ class _Builder:
         text: dict[int, str | None] = dict(zip(ids.tolist(), texts, strict=True))
         text[UNBOUND] = None
         columns = [reads.index(name) if name in reads else -1 for name in compiled.variables]
-        return [
-            [text[row[column]] if column >= 0 else None for column in columns] for row in combinations.tolist()
-        ]
+        return [[text[row[column]] if column >= 0 else None for column in columns] for row in combinations.tolist()]
 
-    def _condition(
-        self, compiled: Compiled, reads: list[str]
-    ) -> Callable[[NDArray[np.int32]], NDArray[np.bool_]]:
+    def _condition(self, compiled: Compiled, reads: list[str]) -> Callable[[NDArray[np.int32]], NDArray[np.bool_]]:
         context = Context()
 
         def decide(combinations: NDArray[np.int32]) -> NDArray[np.bool_]:
@@ -145,9 +141,7 @@ class _Builder:
 
         return decide
 
-    def _computation(
-        self, compiled: Compiled, reads: list[str]
-    ) -> Callable[[NDArray[np.int32]], NDArray[np.int32]]:
+    def _computation(self, compiled: Compiled, reads: list[str]) -> Callable[[NDArray[np.int32]], NDArray[np.int32]]:
         context = Context()
 
         def compute(combinations: NDArray[np.int32]) -> NDArray[np.int32]:

@@ -33,9 +33,7 @@ class Deltas:
 
     @classmethod
     def empty(cls, width: int) -> Deltas:
-        return cls(
-            np.zeros(0, np.int64), np.zeros(0, np.int8), np.zeros(0, np.int64), np.zeros((0, width), np.int32)
-        )
+        return cls(np.zeros(0, np.int64), np.zeros(0, np.int8), np.zeros(0, np.int64), np.zeros((0, width), np.int32))
 
     @classmethod
     def entering(cls, at: int, until: NDArray[np.int64] | int, rows: NDArray[np.int32]) -> Deltas:
@@ -79,10 +77,15 @@ class Operator(Protocol):
     any triple has come (VALUES, static data, zero-length paths of a constant).
     """
 
-    #: Variables of its rows, in column order.
-    variables: tuple[str, ...]
-    #: What it has done so far: probes, rows, … for EXPLAIN ANALYZE and for tests of complexity.
-    counters: dict[str, int]
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """Variables of its rows, in column order."""
+        ...
+
+    @property
+    def counters(self) -> dict[str, int]:
+        """What it has done so far: probes, rows, … for EXPLAIN ANALYZE and for tests of complexity."""
+        ...
 
     def initial(self, at: int) -> Deltas: ...
 

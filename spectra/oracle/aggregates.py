@@ -55,9 +55,7 @@ def _count_solutions(distinct: bool, solutions: Sequence[Solution]) -> str:
     if not distinct:
         return _integer(len(solutions))
     # blank nodes of the pattern are no part of a solution
-    visible = {
-        frozenset(item for item in solution.items() if not is_blank(item[0])) for solution in solutions
-    }
+    visible = {frozenset(item for item in solution.items() if not is_blank(item[0])) for solution in solutions}
     return _integer(len(visible))
 
 

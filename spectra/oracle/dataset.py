@@ -65,6 +65,4 @@ class Dataset:
 
     def event_time(self, name: str) -> int | None:
         """The time of the latest event in any window whose graph has this name."""
-        return max(
-            (window.times[name] for window in self.windows.values() if name in window.times), default=None
-        )
+        return max((window.times[name] for window in self.windows.values() if name in window.times), default=None)

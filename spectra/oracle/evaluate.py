@@ -91,11 +91,7 @@ class _Evaluation:
                 return self._extend(self.solutions(inner), variable, expression)
             case Values(variables, rows):
                 return [
-                    {
-                        variable.name: term
-                        for variable, term in zip(variables, row, strict=True)
-                        if term is not None
-                    }
+                    {variable.name: term for variable, term in zip(variables, row, strict=True) if term is not None}
                     for row in rows
                 ]
             case Group():
@@ -105,13 +101,10 @@ class _Evaluation:
             case Project(inner, variables):
                 names = [variable.name for variable in variables]
                 return [
-                    {name: solution[name] for name in names if name in solution}
-                    for solution in self.solutions(inner)
+                    {name: solution[name] for name in names if name in solution} for solution in self.solutions(inner)
                 ]
             case Distinct(inner):
-                return list(
-                    {frozenset(solution.items()): solution for solution in self.solutions(inner)}.values()
-                )
+                return list({frozenset(solution.items()): solution for solution in self.solutions(inner)}.values())
             case Reduced(inner):
                 return self.solutions(inner)
             case Slice(inner, offset, limit):
@@ -131,9 +124,7 @@ class _Evaluation:
         solutions: Solutions = [{}]
         for pattern in _connected_order(patterns):
             if isinstance(pattern, TriplePattern):
-                solutions = [
-                    extended for solution in solutions for extended in self._triples(pattern, solution)
-                ]
+                solutions = [extended for solution in solutions for extended in self._triples(pattern, solution)]
             else:
                 solutions = self._paths(pattern, solutions)
             if not solutions:
@@ -248,9 +239,7 @@ class _Evaluation:
         found = []
         for key, rows in members.items():
             results = [(variable, value) for (variable, _), value in zip(group.keys, key, strict=True)]
-            results += [
-                (variable, aggregate(function, rows, scope)) for variable, function in group.aggregates
-            ]
+            results += [(variable, aggregate(function, rows, scope)) for variable, function in group.aggregates]
             found.append({variable.name: value for variable, value in results if value is not None})
         return found
 

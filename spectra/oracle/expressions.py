@@ -45,10 +45,7 @@ def values(expression: Expression, solutions: Sequence[Solution], scope: Scope) 
 
 def truths(expression: Expression, solutions: Sequence[Solution], scope: Scope) -> list[bool | None]:
     """The effective boolean value for each solution, None for an error."""
-    return [
-        None if value is None else effective_boolean_value(value)
-        for value in values(expression, solutions, scope)
-    ]
+    return [None if value is None else effective_boolean_value(value) for value in values(expression, solutions, scope)]
 
 
 def _call(call: Call, solutions: Sequence[Solution], scope: Scope) -> list[str | None]:
@@ -61,8 +58,7 @@ def _call(call: Call, solutions: Sequence[Solution], scope: Scope) -> list[str |
             return [boolean_text(value is not None) for value in values(arguments[0], solutions, scope)]
         case "!":
             return [
-                None if truth is None else boolean_text(not truth)
-                for truth in truths(arguments[0], solutions, scope)
+                None if truth is None else boolean_text(not truth) for truth in truths(arguments[0], solutions, scope)
             ]
         case "&&" | "||":
             return _connective(function == "||", arguments, solutions, scope)
@@ -70,8 +66,7 @@ def _call(call: Call, solutions: Sequence[Solution], scope: Scope) -> list[str |
             condition = truths(arguments[0], solutions, scope)
             yes, no = (values(argument, solutions, scope) for argument in arguments[1:])
             return [
-                None if truth is None else yes[index] if truth else no[index]
-                for index, truth in enumerate(condition)
+                None if truth is None else yes[index] if truth else no[index] for index, truth in enumerate(condition)
             ]
         case "COALESCE":
             columns = [values(argument, solutions, scope) for argument in arguments]

@@ -47,12 +47,7 @@ class Compatible:
 def join(left: Solutions, right: Solutions) -> Solutions:
     """The merge of each compatible pair, as often as there are such pairs."""
     compatible = Compatible(right)
-    return [
-        {**solution, **other}
-        for solution in left
-        for _, found in compatible.find(solution)
-        for other in found
-    ]
+    return [{**solution, **other} for solution in left for _, found in compatible.find(solution) for other in found]
 
 
 def minus(left: Solutions, right: Solutions) -> Solutions:

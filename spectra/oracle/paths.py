@@ -111,9 +111,7 @@ def _repeated(graph: TripleSet, path: PathExpression, low: int, high: int | None
     found = {start} if low == 0 else set()
     length = 0
     while reached and (length < low or (high is not None and length < high)):
-        reached = {
-            end for node in reached if length == 0 or node in graph.nodes for end in ends(graph, path, node)
-        }
+        reached = {end for node in reached if length == 0 or node in graph.nodes for end in ends(graph, path, node)}
         length += 1
         if length >= low:
             found |= reached

@@ -123,9 +123,7 @@ class _Snapshots:
         self.query = query
         self.default = TripleSet(static.get("", ()))
         self.named = {name: TripleSet(triples) for name, triples in static.items() if name}
-        self.uses_now = any(
-            isinstance(node, Call) and node.function.upper() == "NOW" for node in walk(query.pattern)
-        )
+        self.uses_now = any(isinstance(node, Call) and node.function.upper() == "NOW" for node in walk(query.pattern))
         self._known: dict[object, Counter[Row]] = {}
 
     def rows(self, contents: Sequence[Content], now: int) -> Counter[Row]:
@@ -138,9 +136,7 @@ class _Snapshots:
             found = self._known[key] = self._evaluate(contents, now)
         return found
 
-    def leaving(
-        self, contents: Sequence[Content], rows: Counter[Row], instant: int
-    ) -> dict[Row, list[int | None]]:
+    def leaving(self, contents: Sequence[Content], rows: Counter[Row], instant: int) -> dict[Row, list[int | None]]:
         """When the copies of each row leave if nothing arrives, in order; None for never."""
         found: dict[Row, list[int | None]] = {row: [] for row in rows}
         staying = Counter(rows)

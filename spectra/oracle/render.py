@@ -74,9 +74,7 @@ def _variable(variable: Variable) -> str:
 
 
 def _hidden(variable: Variable) -> str:
-    letters = (
-        letter if letter.isascii() and letter.isalnum() else f"_{ord(letter):x}_" for letter in variable.name
-    )
+    letters = (letter if letter.isascii() and letter.isalnum() else f"_{ord(letter):x}_" for letter in variable.name)
     return "hidden" + "".join(letters)
 
 
@@ -149,9 +147,7 @@ def _inside(pattern: Pattern) -> str:
         case Extend(inner, variable, expression):
             return f"{render_pattern(inner)} BIND ({render_expression(expression)} AS {_variable(variable)})"
         case Values(variables, rows):
-            lines = " ".join(
-                f"({' '.join('UNDEF' if term is None else term for term in row)})" for row in rows
-            )
+            lines = " ".join(f"({' '.join('UNDEF' if term is None else term for term in row)})" for row in rows)
             return f"VALUES ({' '.join(map(_variable, variables))}) {{ {lines} }}"
         case Service():
             raise InternalError("SERVICE has no text to ask another evaluator")
@@ -160,11 +156,7 @@ def _inside(pattern: Pattern) -> str:
 
 
 def _statement(statement: TriplePattern | PathPattern) -> str:
-    verb = (
-        render_path(statement.path)
-        if isinstance(statement, PathPattern)
-        else render_term(statement.predicate)
-    )
+    verb = render_path(statement.path) if isinstance(statement, PathPattern) else render_term(statement.predicate)
     return f"{render_term(statement.subject)} {verb} {render_term(statement.object)}"
 
 
@@ -198,9 +190,7 @@ def _select(pattern: Pattern) -> str | None:
 def _grouped(group: Group) -> str:
     results = [_variable(variable) for variable, _ in group.keys]
     results += [_named(function, variable) for variable, function in group.aggregates]
-    keys = " ".join(
-        _variable(variable) if variable == key else _named(key, variable) for variable, key in group.keys
-    )
+    keys = " ".join(_variable(variable) if variable == key else _named(key, variable) for variable, key in group.keys)
     grouping = f" GROUP BY {keys}" if keys else ""
     return f"SELECT {' '.join(results)} WHERE {render_pattern(group.pattern)}{grouping}"
 

@@ -47,13 +47,9 @@ class Schedule:
             if isinstance(node, Windowed)
             for inner in walk(node)
         )
-        self.windows = [
-            WindowHistory(window, self.events, event_graphs=event_graphs) for window in query.windows
-        ]
+        self.windows = [WindowHistory(window, self.events, event_graphs=event_graphs) for window in query.windows]
         self.time_windows = [window for window in self.windows if window.window.spec.kind is WindowKind.TIME]
-        self.count_windows = [
-            window for window in self.windows if window.window.spec.kind is not WindowKind.TIME
-        ]
+        self.count_windows = [window for window in self.windows if window.window.spec.kind is not WindowKind.TIME]
         #: The events of the streams that the query reads.
         self.read = sorted({position for window in self.windows for position in window.positions})
 

@@ -8,7 +8,7 @@ that nobody above asks for are not carried.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, Union as AnyOf
+from typing import Literal
 
 from spectra.algebra import nodes
 from spectra.algebra.explain import label, path_text
@@ -175,18 +175,18 @@ class ConstructPlan:
         return False
 
 
-PhysicalPlan = AnyOf[
-    TpJoinPlan,
-    SPathPlan,
-    HashJoinPlan,
-    FilterPlan,
-    ExtendPlan,
-    UnionPlan,
-    ValuesPlan,
-    ProjectPlan,
-    DistinctPlan,
-    ConstructPlan,
-]
+PhysicalPlan = (
+    TpJoinPlan
+    | SPathPlan
+    | HashJoinPlan
+    | FilterPlan
+    | ExtendPlan
+    | UnionPlan
+    | ValuesPlan
+    | ProjectPlan
+    | DistinctPlan
+    | ConstructPlan
+)
 
 
 def physical_plan(node: Node, needed: frozenset[str] | None = None) -> PhysicalPlan:
@@ -209,13 +209,13 @@ def physical_plan(node: Node, needed: frozenset[str] | None = None) -> PhysicalP
         case nodes.Distinct(inner):
             return DistinctPlan(physical_plan(inner))
         case nodes.Construct(template, inner):
-            names = {
+            used = {
                 term.name
                 for triple in template
                 for term in (triple.subject, triple.predicate, triple.object)
                 if isinstance(term, Variable)
             }
-            return ConstructPlan(template, physical_plan(inner, frozenset(names) & frozenset(inner.variables)))
+            return ConstructPlan(template, physical_plan(inner, frozenset(used) & frozenset(inner.variables)))
 
 
 def _joined(node: Node, needed: frozenset[str]) -> PhysicalPlan:
@@ -421,6 +421,4 @@ def explain_physical(plan: PhysicalPlan, depth: int = 0) -> str:
             text = f"project({names})"
         case _:
             text = type(plan).__name__.removesuffix("Plan").lower()
-    return "\n".join(
-        [f"{'  ' * depth}{text}", *(explain_physical(below, depth + 1) for below in inputs(plan))]
-    )
+    return "\n".join([f"{'  ' * depth}{text}", *(explain_physical(below, depth + 1) for below in inputs(plan))])

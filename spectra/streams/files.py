@@ -46,9 +46,7 @@ class InputFile(NamedTuple):
         The length is fixed, so a label with a scope can be taken apart in one way only; the digest of the
         name is long enough that two files never share one.
         """
-        return (
-            hashlib.blake2b(self.name.encode(errors="surrogateescape"), digest_size=16).hexdigest().encode()
-        )
+        return hashlib.blake2b(self.name.encode(errors="surrogateescape"), digest_size=16).hexdigest().encode()
 
 
 class Inputs:
@@ -63,9 +61,7 @@ class Inputs:
             if os.path.isdir(given) or _is_glob(given):
                 continue
             if not os.path.exists(given):
-                raise StreamError(
-                    f'no such file or folder: "{given}"', hint="Name a folder, a glob or a file."
-                )
+                raise StreamError(f'no such file or folder: "{given}"', hint="Name a folder, a glob or a file.")
             if not _named(given).form:
                 raise StreamError(f'unknown ending: "{given}"', hint=_ENDINGS_HINT)
 

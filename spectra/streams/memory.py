@@ -71,9 +71,7 @@ def concatenate(batches: Sequence[EventBatch]) -> EventBatch:
     return EventBatch(
         stream=batches[0].stream,
         text=np.concatenate([batch.text for batch in batches]),
-        start=np.concatenate(
-            [batch.start + before for batch, before in zip(batches, text_before, strict=False)]
-        ),
+        start=np.concatenate([batch.start + before for batch, before in zip(batches, text_before, strict=False)]),
         length=np.concatenate([batch.length for batch in batches]),
         tag=np.concatenate([batch.tag for batch in batches]),
         hashes=np.concatenate([batch.hashes for batch in batches]),
@@ -84,14 +82,9 @@ def concatenate(batches: Sequence[EventBatch]) -> EventBatch:
             + [rows_before[-1:]]
         ),
         event_size=np.concatenate([batch.event_size for batch in batches]),
-        event_graph=[
-            name for batch in batches for name in (batch.event_graph or [""] * batch.events) if has_graphs
-        ],
+        event_graph=[name for batch in batches for name in (batch.event_graph or [""] * batch.events) if has_graphs],
         event_place=[
-            place
-            for batch in batches
-            for place in (batch.event_place or [("", 0)] * batch.events)
-            if has_places
+            place for batch in batches for place in (batch.event_place or [("", 0)] * batch.events) if has_places
         ],
     )
 

@@ -69,9 +69,7 @@ class PatchReader:
         others = set(scan.tables.bad[:, B_LINE].tolist())
         lines = list(event_lines(scan, event))
         changes = [
-            (line, text)
-            for line, text in lines
-            if line not in others and text.lstrip(b" \t")[:1] in (b"A", b"D")
+            (line, text) for line, text in lines if line not in others and text.lstrip(b" \t")[:1] in (b"A", b"D")
         ]
         for line, text in changes or lines[:1]:
             self._reading.quarantine.add(file.name, line, reason, text)

@@ -165,9 +165,7 @@ def packs(
         yield _pack(texts, packed)
 
 
-def _pack(
-    texts: list[bytes], files: list[InputFile]
-) -> tuple[NDArray[np.uint8], list[Segment], list[InputFile]]:
+def _pack(texts: list[bytes], files: list[InputFile]) -> tuple[NDArray[np.uint8], list[Segment], list[InputFile]]:
     ends = np.cumsum([len(text) for text in texts]).tolist()
     text = b"".join(texts)
     segments = [Segment(end, file.scope) for end, file in zip(ends, files, strict=True)]

@@ -164,9 +164,7 @@ class Scanner:
 def _scopes(segments: Sequence[Segment]) -> NDArray[np.uint8]:
     """The scopes as rows; all have one length."""
     width = len(segments[0].scope) if segments else 0
-    return np.frombuffer(b"".join(segment.scope for segment in segments), np.uint8).reshape(
-        len(segments), width
-    )
+    return np.frombuffer(b"".join(segment.scope for segment in segments), np.uint8).reshape(len(segments), width)
 
 
 def _room(used: int, segments: int, form: int) -> Tables:

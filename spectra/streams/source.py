@@ -44,9 +44,7 @@ def read(
         Of one N-Triples file: how many triples are an event, the time of the first event, and
         from one to the next.
     """
-    return Source(
-        path, stream=stream, time_from=time_from, event_size=event_size, start=start, interval=interval
-    )
+    return Source(path, stream=stream, time_from=time_from, event_size=event_size, start=start, interval=interval)
 
 
 class Source:
@@ -73,9 +71,7 @@ class Source:
         self._inputs = Inputs(path)
         self._time_from = _time_from(time_from)
         if event_size < 1:
-            raise StreamError(
-                f"event size out of range: {event_size}", hint="An event has at least one triple."
-            )
+            raise StreamError(f"event size out of range: {event_size}", hint="An event has at least one triple.")
         self._event_size = event_size
         self._start = milliseconds(start)
         self._interval = _interval(interval)
@@ -201,9 +197,7 @@ def _time_from(text: str) -> str:
         return text
     found = _PREDICATE.match(text)
     if found is None:
-        raise StreamError(
-            f'unknown origin of times: "{text}"', hint="Times come from name, mtime or predicate:<iri>."
-        )
+        raise StreamError(f'unknown origin of times: "{text}"', hint="Times come from name, mtime or predicate:<iri>.")
     return f"<{found.group(1)}>"
 
 

@@ -72,7 +72,7 @@ def expected(case: Case, query: ContinuousQuery, mode: Mode, *, drain: bool = Tr
     """What the oracle tells."""
     return lines_of_oracle(
         recompute(
-            _without_reduced(query),
+            without_reduced(query),
             [event.for_oracle() for event in case.events],
             static=case.oracle_static(query),
             drain=drain,
@@ -82,7 +82,7 @@ def expected(case: Case, query: ContinuousQuery, mode: Mode, *, drain: bool = Tr
     )
 
 
-def _without_reduced(query: ContinuousQuery) -> ContinuousQuery:
+def without_reduced(query: ContinuousQuery) -> ContinuousQuery:
     """REDUCED lets the engine choose how many duplicates stay; it chooses one of each, as DISTINCT does."""
     return replace(query, pattern=_distinct(query.pattern))
 
@@ -148,13 +148,16 @@ def pushed(engine: Engine, events: Sequence[StreamEvent], *, drain: bool = True)
 
 
 def may_push(case: Case, query: ContinuousQuery) -> bool:
-    """Whether `push` says what an evaluation is: not where several events of one instant wait together.
+    """Whether `push` says what an evaluation is.
 
-    They do so behind a watermark, and where a period ends at that instant.
+    It does not where several events of one instant wait together, behind a watermark or for the end of
+    a period, nor where an event comes at the very instant that the watermark has just completed.
     """
     times = [event.time for event in case.events]
-    waits = any(window.spec.lateness for window in query.windows) or query.report.policy is Policy.PERIODIC
-    return not waits or len(set(times)) == len(times)
+    lateness = max(window.spec.lateness for window in query.windows)
+    if (lateness or query.report.policy is Policy.PERIODIC) and len(set(times)) < len(times):
+        return False
+    return not lateness or all(time != max(times[:at]) - lateness for at, time in enumerate(times) if at)
 
 
 # --- comparing ------------------------------------------------------------------------------

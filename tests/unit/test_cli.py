@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -162,7 +163,7 @@ def test_plain_sparql_takes_range_and_step_from_the_call(
     assert lines(out)[0]["query"] == "urn:spectra:query:plain-query"
     assert main(call) == 2
     # beside a query that names the stream, and under a name on the command line, it reads the same one
-    both = [*call, "--range", "PT10S", "--step", "5s", str(folder / "reach.rq")]
+    both = ["run", str(folder / "reach.rq"), *call[1:], "--range", "PT10S", "--step", "5s"]
     assert main(both) == 0
     assert len(capsys.readouterr().out.splitlines()) == 8 + 16
     named = ["run", str(query), "--range", "10s", "--step", "5s", f"--stream={E}any={folder / 'events'}"]
@@ -252,7 +253,7 @@ def test_several_streams(folder: Path, capsys: pytest.CaptureFixture[str]) -> No
         ),
         (["--input=absent"], 'StreamError: no such file or folder: "absent"\n'),
         (["--input=reach.rq"], 'StreamError: unknown ending: "reach.rq"\n'),
-        (["--input=."], 'StreamError: no files to read in "."\n'),
+        (["--input=empty"], 'StreamError: no files to read in "empty"\n'),
         (["--input=events", "--time-from=nowhere"], "StreamError: unknown origin of times"),
         (["--input=events", "--start=soon"], "StreamError: not a time"),
         (
@@ -265,7 +266,7 @@ def test_several_streams(folder: Path, capsys: pytest.CaptureFixture[str]) -> No
         (["--input=events", "--master=local[2]"], "UnsupportedError: the engine spark is not available"),
         (["--input=events", "--checkpoint=state"], "UnsupportedError: --checkpoint is not available"),
         (["--input=edges.nt", "--follow"], "StreamError: cannot follow one file"),
-        (["--input=events", "reach.rq"], "QueryError: two queries are named <http://e/reach>"),
+        (["reach.rq", "--input=events"], "QueryError: two queries are named <http://e/reach>"),
     ],
 )
 def test_wrong_calls(
@@ -277,6 +278,7 @@ def test_wrong_calls(
 ) -> None:
     monkeypatch.chdir(folder)
     Path("edges.nt").write_text(edge("a", "b"))
+    Path("empty").mkdir()
     assert main(["run", "reach.rq", *arguments]) == 2
     captured = capsys.readouterr()
     assert captured.err.startswith(message)
@@ -341,7 +343,7 @@ def test_bad_lines_are_set_aside_and_told(folder: Path, capsys: pytest.CaptureFi
     assert main([*call, "--strict"]) == 3
     error = capsys.readouterr().err.splitlines()
     assert error[0] == "StreamError: expected an object"
-    assert error[1].endswith("1970-01-01T00-00-02Z.nt, line 2, column 28")
+    assert error[1].endswith("1970-01-01T00-00-02Z.nt, line 2, column 27")
 
 
 def test_lines_that_no_query_can_use_are_read_on_demand(
@@ -444,7 +446,7 @@ def test_a_terminal_gets_a_table_and_progress(folder: Path, monkeypatch: pytest.
     assert "4 events  " in err.getvalue()
     assert "watermark 1970-01-01T00:00:06.000Z" in err.getvalue()
     # the line is taken away before the summary
-    last, summary = err.getvalue().splitlines()[0].rsplit("\r", 1)
+    last, summary = err.getvalue().split("\n")[0].rsplit("\r", 1)
     assert last.endswith(" ")
     assert summary.startswith("4 events, 5 triples used")
 
@@ -470,13 +472,18 @@ def test_compilation_is_announced_once(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def spectra_process(*arguments: str) -> subprocess.Popen[str]:
-    return subprocess.Popen(
+    """The command in a process of its own, which does not outlive a test that waits in vain."""
+    process = subprocess.Popen(
         [sys.executable, "-m", "spectra", *arguments],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         cwd=Path(__file__).parents[2],
     )
+    watchdog = threading.Timer(120, process.kill)
+    watchdog.daemon = True
+    watchdog.start()
+    return process
 
 
 def test_a_closed_pipe_ends_quietly(folder: Path) -> None:
@@ -504,7 +511,7 @@ def test_follow_answers_as_files_come_and_ends_with_a_summary(folder: Path, numb
     hidden = folder / "events" / ".1970-01-01T00-00-13Z.nt"
     hidden.write_text(edge("dan", "eve"))
     hidden.rename(folder / "events" / "1970-01-01T00-00-13Z.nt")
-    seen += [process.stdout.readline() for _ in range(4)]
+    seen += [process.stdout.readline() for _ in range(2)]
     time.sleep(0.1)
     process.send_signal(number)
     rest, error = process.communicate(timeout=60)
@@ -512,7 +519,8 @@ def test_follow_answers_as_files_come_and_ends_with_a_summary(folder: Path, numb
     assert process.returncode == 0
     found = told("".join(seen))
     assert {change for change in found if change[0] <= "12"} == {c for c in EXAMPLE if c[0] <= "12"}
-    assert {change for change in found if change[0] == "13"} == {
-        ("13", "+", f"{who} eve") for who in ("dan", "cat")
-    } | {("13", "+", "bob eve"), ("13", "+", "ann eve")} & found
+    assert {change for change in found if change[0] > "12"} == {
+        ("13", "+", "dan eve"),
+        ("13", "+", "cat eve"),
+    }
     assert error.splitlines()[-1].startswith("5 events, 6 triples used")

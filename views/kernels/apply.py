@@ -52,7 +52,7 @@ class ViewColumns(NamedTuple):
     history_position: NDArray[np.int32]
     history_end: NDArray[np.int64]
     history_next: NDArray[np.int32]
-    index: IndexColumns
+    lists: IndexColumns
 
 
 class LogColumns(NamedTuple):
@@ -98,12 +98,12 @@ def end_at(views, row, position):
 @kernel
 def find_live(views, s, p, o):
     """The live row of a triple, or -1. Index 0 is the one over all three columns."""
-    slot = find_slot(views.subject, views.predicate, views.object, views.index, 0, s, p, o)
+    slot = find_slot(views.subject, views.predicate, views.object, views.lists, 0, s, p, o)
     if slot < 0:
         return -1
-    row = views.index.heads[0, slot] - 1
+    row = views.lists.heads[0, slot] - 1
     while row >= 0 and views.gone[row] != NEVER:
-        row = views.index.after[0, row]
+        row = views.lists.after[0, row]
     return row
 
 
@@ -148,17 +148,15 @@ def expire_until(views, log, timelist, entries, limit, at, counting):
 
 
 @kernel
-def apply_events(views, log, timelist, triples, sign, event_first, event_time, event_position, event_end, horizon, counting):
+def apply_events(
+    views, log, timelist, triples, sign, event_first, event_time, event_position, event_end, horizon, counting
+):
     """Apply events in time order and return (log entries, history records).
 
-    Parameters
-    ----------
-    triples : int32[n, 3], sign : int8[n]
-        Operations of the events; of several on one triple at one instant the last one wins.
-    event_first, event_time, event_position, event_end : int64
-        First operation, instant, position on the window's axis (time, or number of the event) and end of validity.
-    horizon : int64
-        Afterwards, everything that expires up to here (inclusive) goes too. Unused in a count window.
+    `triples` (n, 3) and `sign` are the operations of the events; of several on one triple at one instant
+    the last one wins. An event has its first operation, its instant, its position on the window's axis
+    (the time, or the number of the event) and the end of validity of what arrives with it. Afterwards,
+    everything that expires up to `horizon` goes too (in a count window time ends nothing).
     """
     entries = 0
     records = 0
@@ -189,7 +187,7 @@ def apply_events(views, log, timelist, triples, sign, event_first, event_time, e
                         views.born[row] = NEVER  # not visible until it is logged
                         views.gone[row] = NEVER
                         views.history[row] = -1
-                        link(views.subject, views.predicate, views.object, views.index, row)
+                        link(views.subject, views.predicate, views.object, views.lists, row)
                         timelist.mark[row] = _NEW
                         timelist.touched[touched] = row
                         touched += 1
@@ -216,7 +214,7 @@ def apply_events(views, log, timelist, triples, sign, event_first, event_time, e
                         views.valid_from[row] = now
                 elif row >= 0:
                     if timelist.mark[row] == _NEW:
-                        unlink(views.subject, views.predicate, views.object, views.index, row)
+                        unlink(views.subject, views.predicate, views.object, views.lists, row)
                         timelist.mark[row] = _UNTOUCHED
                         views.gone[row] = 0
                         views.valid_to[row] = NO_END
@@ -265,7 +263,7 @@ def apply_events(views, log, timelist, triples, sign, event_first, event_time, e
                 timelist.mark[row] = _UNTOUCHED
                 if counting and views.valid_to[row] <= position:
                     # more events in one instant than the window holds
-                    unlink(views.subject, views.predicate, views.object, views.index, row)
+                    unlink(views.subject, views.predicate, views.object, views.lists, row)
                     views.gone[row] = 0
                     views.valid_to[row] = NO_END
                     timelist.free[free_count] = row
@@ -304,7 +302,7 @@ def vacuum(views, log, timelist, entries, released):
             released[count + 1] = views.predicate[row]
             released[count + 2] = views.object[row]
             count += 3
-            unlink(views.subject, views.predicate, views.object, views.index, row)
+            unlink(views.subject, views.predicate, views.object, views.lists, row)
             views.valid_to[row] = NO_END
             timelist.free[free_count] = row
             free_count += 1

@@ -30,9 +30,19 @@ def join_deltas(
             progress[0] < left_at.shape[0] and left_at[progress[0]] <= right_at[progress[1]]
         )
         if from_left:
-            at, sign, until, row = left_at[progress[0]], left_sign[progress[0]], left_until[progress[0]], left_rows[progress[0]]
+            at, sign, until, row = (
+                left_at[progress[0]],
+                left_sign[progress[0]],
+                left_until[progress[0]],
+                left_rows[progress[0]],
+            )
         else:
-            at, sign, until, row = right_at[progress[1]], right_sign[progress[1]], right_until[progress[1]], right_rows[progress[1]]
+            at, sign, until, row = (
+                right_at[progress[1]],
+                right_sign[progress[1]],
+                right_until[progress[1]],
+                right_rows[progress[1]],
+            )
         if progress[2] == 0:
             own = left if from_left else right
             if sign > 0:
@@ -46,7 +56,7 @@ def join_deltas(
         entry = progress[3]
         while entry >= 0:
             other = right if from_left else left
-            if written + other.count[entry] > room:
+            if written + other.copies[entry] > room:
                 progress[3] = entry
                 return written, False
             counters[0] += 1
@@ -58,7 +68,7 @@ def join_deltas(
                 if a != 0 and b != 0 and a != b:
                     compatible = False
                     break
-            for _ in range(other.count[entry] if compatible else 0):
+            for _ in range(other.copies[entry] if compatible else 0):
                 out.at[written] = at
                 out.sign[written] = sign
                 out.until[written] = min(until, other.until[entry])

@@ -18,12 +18,12 @@ from spectra.jit import kernel
 class RowTable(NamedTuple):
     """`key` and `whole` are the columns of the two look-ups; `size` holds (entries, free entries).
 
-    `heads` and `exact` hold entry + 1, 0 for an empty slot. `count` is 0 for a free entry.
+    `heads` and `exact` hold entry + 1, 0 for an empty slot. `copies` is 0 for a free entry.
     """
 
     rows: NDArray[np.int32]
     until: NDArray[np.int64]
-    count: NDArray[np.int64]
+    copies: NDArray[np.int64]
     after: NDArray[np.int32]
     before: NDArray[np.int32]
     heads: NDArray[np.int32]
@@ -85,14 +85,14 @@ def add_row(table, row, until):
     """Add a copy of a row with an end; the table has room."""
     place = find_exact(table, row, until)
     if table.exact[place] > 0:
-        table.count[table.exact[place] - 1] += 1
+        table.copies[table.exact[place] - 1] += 1
         return
     table.size[1] -= 1
     entry = table.free[table.size[1]]
     for column in range(row.shape[0]):
         table.rows[entry, column] = row[column]
     table.until[entry] = until
-    table.count[entry] = 1
+    table.copies[entry] = 1
     table.exact[place] = entry + 1
     slot = find_rows(table, row, table.key)
     following = table.heads[slot] - 1
@@ -137,8 +137,8 @@ def remove_row(table, row, until):
     entry = table.exact[place] - 1
     if entry < 0:
         return False
-    table.count[entry] -= 1
-    if table.count[entry] > 0:
+    table.copies[entry] -= 1
+    if table.copies[entry] > 0:
         return True
     after, before = table.after[entry], table.before[entry]
     if after >= 0:
@@ -194,7 +194,7 @@ def new_table(width: int, key: list[int], room: int = 1024) -> RowTable:
     return RowTable(
         rows=np.zeros((room, width), np.int32),
         until=np.zeros(room, np.int64),
-        count=np.zeros(room, np.int64),
+        copies=np.zeros(room, np.int64),
         after=np.full(room, -1, np.int32),
         before=np.full(room, -1, np.int32),
         heads=np.zeros(2 * room, np.int32),
@@ -215,7 +215,7 @@ def with_room(table: RowTable, additions: int) -> RowTable:
     while grown_room - int(table.size[0]) < additions:
         grown_room *= 2
     grown = new_table(table.rows.shape[1], table.key.tolist(), grown_room)
-    for name in ("rows", "until", "count", "after", "before"):
+    for name in ("rows", "until", "copies", "after", "before"):
         getattr(grown, name)[:room] = getattr(table, name)
     held = int(table.size[1])
     grown.free[:held] = table.free[:held]

@@ -68,7 +68,7 @@ class TreeColumns(NamedTuple):
     later: NDArray[np.int32]
     free: NDArray[np.int32]
     marked: NDArray[np.int32]
-    index: IndexColumns
+    lists: IndexColumns
     slide_end: NDArray[np.int64]
     slide_head: NDArray[np.int32]
 
@@ -87,7 +87,7 @@ class HeapColumns(NamedTuple):
 class TermColumns(NamedTuple):
     """For the empty path between two variables: how many triples of the window use a term, and until when."""
 
-    count: NDArray[np.int32]
+    uses: NDArray[np.int32]
     end: NDArray[np.int64]
 
 
@@ -140,10 +140,10 @@ def heap_pop(heap, work):
 
 @kernel
 def find_node(trees, root, vertex, state):
-    slot = find_slot(trees.root, trees.vertex, trees.state, trees.index, 0, root, vertex, state)
+    slot = find_slot(trees.root, trees.vertex, trees.state, trees.lists, 0, root, vertex, state)
     if slot < 0:
         return -1
-    return trees.index.heads[0, slot] - 1
+    return trees.lists.heads[0, slot] - 1
 
 
 @kernel
@@ -202,7 +202,7 @@ def delist_node(trees, work, node):
 
 @kernel
 def free_node(trees, work, node):
-    unlink(trees.root, trees.vertex, trees.state, trees.index, node)
+    unlink(trees.root, trees.vertex, trees.state, trees.lists, node)
     trees.end[node] = NO_END
     trees.state[node] = -1
     trees.free[work[FREE]] = node
@@ -231,8 +231,8 @@ def edges_of(views, automaton, indexes, label, vertex, backward):
     predicate = automaton.label_predicate[label]
     index = indexes[label]
     if backward:
-        return index, find_slot(views.subject, views.predicate, views.object, views.index, index, 0, predicate, vertex)
-    return index, find_slot(views.subject, views.predicate, views.object, views.index, index, vertex, predicate, 0)
+        return index, find_slot(views.subject, views.predicate, views.object, views.lists, index, 0, predicate, vertex)
+    return index, find_slot(views.subject, views.predicate, views.object, views.lists, index, vertex, predicate, 0)
 
 
 @kernel
@@ -340,8 +340,8 @@ def seed_edge(views, trees, heap, work, automaton, row, position, floor):
             following = automaton.moves[state, label]
             if following < 0:
                 continue
-            slot = find_slot(trees.root, trees.vertex, trees.state, trees.index, 1, 0, source, state)
-            count = 0 if slot < 0 else trees.index.counts[1, slot]
+            slot = find_slot(trees.root, trees.vertex, trees.state, trees.lists, 1, 0, source, state)
+            count = 0 if slot < 0 else trees.lists.counts[1, slot]
             if work[HEAP] + count + 1 > heap.end.shape[0]:
                 return False
             if state == 0 and (automaton.ends[0] == 0 or automaton.ends[0] == source):
@@ -351,7 +351,7 @@ def seed_edge(views, trees, heap, work, automaton, row, position, floor):
                         heap_push(heap, work, end, source, target, following, -1, row)
             if slot < 0:
                 continue
-            node = trees.index.heads[1, slot] - 1
+            node = trees.lists.heads[1, slot] - 1
             while node >= 0:
                 work[EDGES_PROBED] += 1
                 root = trees.root[node]
@@ -360,14 +360,12 @@ def seed_edge(views, trees, heap, work, automaton, row, position, floor):
                     known = find_node(trees, root, target, following)
                     if known < 0 or trees.end[known] < reach:
                         heap_push(heap, work, reach, root, target, following, node, row)
-                node = trees.index.after[1, node]
+                node = trees.lists.after[1, node]
     return True
 
 
 @kernel
-def drain(
-    views, trees, heap, work, automaton, out, written, at, position, floor, counting, extensions, silent
-):
+def drain(views, trees, heap, work, automaton, out, written, at, position, floor, counting, extensions, silent):
     """Settle what waits, widest first; (deltas written, whether there was room for all)."""
     labels = automaton.label_predicate.shape[0]
     room = out.at.shape[0]
@@ -387,7 +385,7 @@ def drain(
                     views, automaton, automaton.outgoing, label, vertex, automaton.label_backward[label]
                 )
                 if slot >= 0:
-                    needed += views.index.counts[index, slot]
+                    needed += views.lists.counts[index, slot]
         if work[HEAP] + needed > heap.end.shape[0]:
             return written, False
         popped = heap_pop(heap, work)
@@ -404,7 +402,7 @@ def drain(
             trees.vertex[node] = vertex
             trees.state[node] = state
             trees.was[node] = NO_END
-            link(trees.root, trees.vertex, trees.state, trees.index, node)
+            link(trees.root, trees.vertex, trees.state, trees.lists, node)
         elif trees.end[node] != NO_END:
             delist_node(trees, work, node)
         trees.end[node] = end
@@ -413,9 +411,7 @@ def drain(
         enlist_node(trees, work, node)
         if accepted and not silent:
             after = max(before, end)
-            written = emit_change(
-                automaton, out, written, at, before, after, root, vertex, counting, extensions
-            )
+            written = emit_change(automaton, out, written, at, before, after, root, vertex, counting, extensions)
         for label in range(labels):
             following = automaton.moves[state, label]
             if following < 0:
@@ -424,7 +420,7 @@ def drain(
             index, slot = edges_of(views, automaton, automaton.outgoing, label, vertex, backward)
             if slot < 0:
                 continue
-            row = views.index.heads[index, slot] - 1
+            row = views.lists.heads[index, slot] - 1
             while row >= 0:
                 work[EDGES_PROBED] += 1
                 if visible(views, row, position) and fits(views, automaton, label, row):
@@ -434,7 +430,7 @@ def drain(
                         known = find_node(trees, root, target, following)
                         if known < 0 or trees.end[known] < reach:
                             heap_push(heap, work, reach, root, target, following, node, row)
-                row = views.index.after[index, row]
+                row = views.lists.after[index, row]
     return written, True
 
 
@@ -454,8 +450,8 @@ def mark_subtrees(views, trees, work, automaton, row, position):
             following = automaton.moves[state, label]
             if following < 0:
                 continue
-            slot = find_slot(trees.root, trees.vertex, trees.state, trees.index, 1, 0, target, following)
-            node = -1 if slot < 0 else trees.index.heads[1, slot] - 1
+            slot = find_slot(trees.root, trees.vertex, trees.state, trees.lists, 1, 0, target, following)
+            node = -1 if slot < 0 else trees.lists.heads[1, slot] - 1
             while node >= 0:
                 if trees.via[node] == row and trees.end[node] != NO_END:
                     trees.was[node] = trees.end[node]
@@ -463,7 +459,7 @@ def mark_subtrees(views, trees, work, automaton, row, position):
                     trees.end[node] = NO_END
                     trees.marked[marked] = node
                     marked += 1
-                node = trees.index.after[1, node]
+                node = trees.lists.after[1, node]
     at = 0
     while at < marked:  # the list grows by the children of what it holds
         node = trees.marked[at]
@@ -475,7 +471,7 @@ def mark_subtrees(views, trees, work, automaton, row, position):
                 continue
             backward = automaton.label_backward[label]
             index, slot = edges_of(views, automaton, automaton.outgoing, label, trees.vertex[node], backward)
-            edge = -1 if slot < 0 else views.index.heads[index, slot] - 1
+            edge = -1 if slot < 0 else views.lists.heads[index, slot] - 1
             while edge >= 0:
                 work[EDGES_PROBED] += 1
                 target = views.subject[edge] if backward else views.object[edge]
@@ -486,7 +482,7 @@ def mark_subtrees(views, trees, work, automaton, row, position):
                     trees.end[child] = NO_END
                     trees.marked[marked] = child
                     marked += 1
-                edge = views.index.after[index, edge]
+                edge = views.lists.after[index, edge]
     work[MARKED] = marked
 
 
@@ -509,7 +505,7 @@ def rederive(views, trees, heap, work, automaton, position, floor):
             if not used:
                 continue
             index, slot = edges_of(views, automaton, automaton.incoming, label, vertex, not backward)
-            edge = -1 if slot < 0 else views.index.heads[index, slot] - 1
+            edge = -1 if slot < 0 else views.lists.heads[index, slot] - 1
             while edge >= 0:
                 work[EDGES_PROBED] += 1
                 if visible(views, edge, position) and fits(views, automaton, label, edge):
@@ -527,7 +523,7 @@ def rederive(views, trees, heap, work, automaton, position, floor):
                             reach, parent = min(end, trees.end[known]), np.int64(known)
                         if reach > best:
                             best, best_parent, best_via = reach, parent, np.int64(edge)
-                edge = views.index.after[index, edge]
+                edge = views.lists.after[index, edge]
         if best > floor:
             heap_push(heap, work, best, root, vertex, state, best_parent, best_via)
         work[CURSOR] += 1
@@ -541,12 +537,12 @@ def latest_use(views, automaton, term, position):
     for side in range(2):
         index = automaton.ends[2 + side]
         s, o = (term, 0) if side == 0 else (0, term)
-        slot = find_slot(views.subject, views.predicate, views.object, views.index, index, s, 0, o)
-        row = -1 if slot < 0 else views.index.heads[index, slot] - 1
+        slot = find_slot(views.subject, views.predicate, views.object, views.lists, index, s, 0, o)
+        row = -1 if slot < 0 else views.lists.heads[index, slot] - 1
         while row >= 0:
             if visible(views, row, position):
                 latest = max(latest, end_at(views, row, position))
-            row = views.index.after[index, row]
+            row = views.lists.after[index, row]
     return latest
 
 
@@ -554,17 +550,17 @@ def latest_use(views, automaton, term, position):
 def count_term(views, terms, automaton, out, written, at, kind, row, side, position, counting, removals, extensions):
     """Keep the empty path of one end of an edge."""
     term = views.subject[row] if side == 0 else views.object[row]
-    before = terms.end[term] if terms.count[term] > 0 else np.int64(NO_END)
+    before = terms.end[term] if terms.uses[term] > 0 else np.int64(NO_END)
     if kind == ENTERED:
-        terms.count[term] += 1
+        terms.uses[term] += 1
         terms.end[term] = max(before, end_at(views, row, position))
     elif kind < 0:
-        terms.count[term] -= 1
-        if kind == DELETED and terms.count[term] > 0:
+        terms.uses[term] -= 1
+        if kind == DELETED and terms.uses[term] > 0:
             terms.end[term] = latest_use(views, automaton, term, position)
     else:
         terms.end[term] = max(before, end_at(views, row, position))
-    after = terms.end[term] if terms.count[term] > 0 else np.int64(NO_END)
+    after = terms.end[term] if terms.uses[term] > 0 else np.int64(NO_END)
     for end in range(2):
         if automaton.ends[end] != 0 and automaton.ends[end] != term:
             return written
@@ -580,9 +576,7 @@ def count_term(views, terms, automaton, out, written, at, kind, row, side, posit
 
 
 @kernel
-def follow_log(
-    views, log, first, last, trees, heap, work, terms, automaton, counting, removals, extensions, out
-):
+def follow_log(views, log, first, last, trees, heap, work, terms, automaton, counting, removals, extensions, out):
     """Deltas of the log entries [first, last); returns (entry to go on with, deltas written).
 
     Stops where an array is full; `work` knows how far the entry has come.
@@ -611,7 +605,12 @@ def follow_log(
                 if not seed_edge(views, trees, heap, work, automaton, row, position, floor):
                     work[HEAP] = held
                     return entry, written
-                work[PHASE] = DRAIN
+                # The edges that enter at one instant are followed together, or a result would be told with the
+                # end of the first path that is found, though a wider one enters with the next edge.
+                together = (
+                    kind == ENTERED and entry + 1 < last and log.kind[entry + 1] == ENTERED and log.at[entry + 1] == at
+                )
+                work[PHASE] = FINISH if together else DRAIN
         if work[PHASE] == REDERIVE:
             if not rederive(views, trees, heap, work, automaton, position, floor):
                 return entry, written

@@ -100,15 +100,15 @@ def choose(views, pattern, remaining, bound, depth, counters):
         if index < 0:
             continue  # not reached yet: another pattern binds one of its variables first
         counters[0] += 1
-        slot = find_slot(views.subject, views.predicate, views.object, views.index, index, s, p, o)
+        slot = find_slot(views.subject, views.predicate, views.object, views.lists, index, s, p, o)
         if slot < 0:
             return False
-        count = views.index.counts[index, slot]
+        count = views.lists.counts[index, slot]
         if count < fewest:
             fewest = count
             best = which
             pattern.index_at[depth] = index
-            pattern.cursor[depth] = views.index.heads[index, slot] - 1
+            pattern.cursor[depth] = views.lists.heads[index, slot] - 1
     pattern.chosen[depth] = best
     return best >= 0
 
@@ -208,7 +208,7 @@ def match_log(views, log, first, last, pattern, counting, removals, extensions, 
                 while row >= 0:
                     counters[1] += 1
                     here = row
-                    row = views.index.after[index, row]
+                    row = views.lists.after[index, row]
                     if views.born[here] > newest or views.gone[here] <= position or (here == changed and which < start):
                         continue
                     bound = bind(views, pattern, which, here, pattern.bound[depth - 1])

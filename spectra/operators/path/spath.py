@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from spectra.automata import OTHER, Dfa
 from spectra.clock import FOREVER, NO_END
@@ -117,10 +118,10 @@ class SPath:
         if self._automaton.flags[1] and log.entries:
             columns = self._views.columns
             largest = int(max(columns.subject[log.row].max(), columns.object[log.row].max()))
-            if largest >= len(self._terms.count):
+            if largest >= len(self._terms.uses):
                 room = 2 * largest
                 count, end = np.zeros(room, np.int32), np.zeros(room, np.int64)
-                count[: len(self._terms.count)] = self._terms.count
+                count[: len(self._terms.uses)] = self._terms.uses
                 end[: len(self._terms.end)] = self._terms.end
                 self._terms = kernels.TermColumns(count, end)
         parts = []
@@ -173,7 +174,7 @@ class SPath:
             keep &= same
         rows, until = pairs[keep], trees.end[nodes][keep]
         if automaton.flags[1]:
-            terms = np.flatnonzero(self._terms.count > 0).astype(np.int32)
+            terms = np.flatnonzero(self._terms.uses > 0).astype(np.int32)
             for constant in (self._root_id, self._target_id):
                 terms = terms[terms == constant] if constant else terms
             rows = np.concatenate((rows, np.column_stack((terms, terms))))
@@ -206,7 +207,8 @@ class SPath:
 
     @property
     def nbytes(self) -> int:
-        arrays = [*self._trees[:11], *self._trees.index, *self._trees[12:], *self._heap, *self._terms]
+        trees = [column for name, column in self._trees._asdict().items() if name != "lists"]
+        arrays: list[NDArray[Any]] = [*trees, *self._trees.lists, *self._heap, *self._terms]
         return sum(array.nbytes for array in arrays)
 
 
@@ -215,12 +217,15 @@ def _new_trees(rows: int) -> kernels.TreeColumns:
     small = np.zeros((rows, 8), np.int32)
     ends = np.full((rows, 2), NO_END, np.int64)
     small[:, _SMALL.index("state")] = -1
-    return kernels.TreeColumns(
+    columns: dict[str, NDArray[Any]] = {
         **{name: small[:, at] for at, name in enumerate(_SMALL)},
         **{name: ends[:, at] for at, name in enumerate(_ENDS)},
+    }
+    return kernels.TreeColumns(
+        **columns,
         free=np.arange(rows - 1, -1, -1, dtype=np.int32),
         marked=np.zeros(rows, np.int32),
-        index=new_index([1 | 2 | 4, _VERTEX_AND_STATE], rows, 2 * rows),
+        lists=new_index([1 | 2 | 4, _VERTEX_AND_STATE], rows, 2 * rows),
         slide_end=np.zeros(64, np.int64),
         slide_head=np.zeros(64, np.int32),
     )
@@ -235,8 +240,8 @@ def _grown_trees(trees: kernels.TreeColumns, rows: int, work: np.ndarray) -> ker
     grown.free[:held] = trees.free[:held]
     grown.free[held : held + rows - old] = np.arange(rows - 1, old - 1, -1, dtype=np.int32)
     work[kernels.FREE] = held + rows - old
-    index = grown_index(trees.root, trees.vertex, trees.state, trees.index, rows, 2 * rows)
-    return grown._replace(index=index, slide_end=trees.slide_end, slide_head=trees.slide_head)
+    index = grown_index(trees.root, trees.vertex, trees.state, trees.lists, rows, 2 * rows)
+    return grown._replace(lists=index, slide_end=trees.slide_end, slide_head=trees.slide_head)
 
 
 def _more_slides(trees: kernels.TreeColumns, work: np.ndarray) -> kernels.TreeColumns:

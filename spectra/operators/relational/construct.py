@@ -55,9 +55,7 @@ class Construct:
             ]
             rows = np.column_stack(columns)
             kind = first[np.searchsorted(ids, rows)]
-            allowed = (
-                np.isin(kind[:, 0], ["<", "_"]) & (kind[:, 1] == "<") & (kind[:, 2] != "")
-            )
+            allowed = np.isin(kind[:, 0], ["<", "_"]) & (kind[:, 1] == "<") & (kind[:, 2] != "")
             parts.append(Deltas(deltas.at, deltas.sign, deltas.until, rows).take(allowed))
         return Deltas.concatenate(parts)
 

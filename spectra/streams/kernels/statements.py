@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from spectra.jit import kernel
 from spectra.dictionary.kernels.xxh64 import xxh64
+from spectra.jit import kernel
 from spectra.streams.kernels.terms import (
     CARRIAGE_RETURN,
     DOT,
@@ -44,7 +44,7 @@ from spectra.streams.reasons import (
     SUBJECT,
     TRAILING_TEXT,
 )
-from spectra.views.summary import may_use, may_use_predicate
+from spectra.views.kernels.summary import may_use, may_use_predicate
 
 # The forms a text can have: what an event is.
 FILE, TRIPLES, QUADS, PATCH = 0, 1, 2, 3
@@ -57,9 +57,7 @@ SEGMENT, POSITION, LINE, SIDE, ROWS, EVENTS, BAD, TIMES, OPEN, ENTERED, LINES, S
 STATE_WIDTH = 12
 
 # Columns of an event. Its rows end where those of the next begin; BEGIN and END are its bytes.
-E_SEGMENT, E_FIRST, E_SIZE, E_LINE, E_BEGIN, E_END, E_GRAPH, E_GRAPH_LENGTH, E_TIME, E_TIME_LENGTH, E_FATE = (
-    range(11)
-)
+E_SEGMENT, E_FIRST, E_SIZE, E_LINE, E_BEGIN, E_END, E_GRAPH, E_GRAPH_LENGTH, E_TIME, E_TIME_LENGTH, E_FATE = range(11)
 EVENT_WIDTH = 11
 # The fate of an event.
 WHOLE, ABORTED, UNTERMINATED = 0, 1, 2
@@ -275,9 +273,7 @@ def scan(text, summary, tables, state, safe):
         if entered == 0:
             if form == FILE:
                 if events == event.shape[0]:
-                    _save(
-                        state, segment, position, line, side, rows, events, bad, times, 0, 0, lines, skipped
-                    )
+                    _save(state, segment, position, line, side, rows, events, bad, times, 0, 0, lines, skipped)
                     return ROOM_EVENTS
                 _open_event(event, events, segment, rows, 1, position)
                 events += 1
@@ -348,9 +344,7 @@ def scan(text, summary, tables, state, safe):
                             events += 1
                             is_open = 1
                     elif keyword == _HEADER:
-                        at, reason, time_at, length_of_time, new_side = _read_header(
-                            buffer, behind, end, side, scope
-                        )
+                        at, reason, time_at, length_of_time, new_side = _read_header(buffer, behind, end, side, scope)
                         if reason == FULL:
                             _save(
                                 state,
@@ -409,14 +403,10 @@ def scan(text, summary, tables, state, safe):
                     if at >= end or buffer[at] != LESS:
                         reason = PREDICATE
                     else:
-                        at, reason, p_start, p_length, _, new_side = read_term(
-                            buffer, at, end, new_side, scope
-                        )
+                        at, reason, p_start, p_length, _, new_side = read_term(buffer, at, end, new_side, scope)
                 if reason == 0:
                     predicate_hash = xxh64(buffer, p_start, p_length)
-                    is_time = time_length > 0 and same_text(
-                        buffer, p_start, p_length, time_predicate, 0, time_length
-                    )
+                    is_time = time_length > 0 and same_text(buffer, p_start, p_length, time_predicate, 0, time_length)
                     if form == FILE and is_time:
                         is_time = event[events - 1, E_TIME_LENGTH] == 0
                     unread = (
@@ -432,16 +422,12 @@ def scan(text, summary, tables, state, safe):
                     if first != LESS and first != UNDERSCORE and first != QUOTE:
                         reason = OBJECT
                     else:
-                        at, reason, o_start, o_length, o_tag, new_side = read_term(
-                            buffer, at, end, new_side, scope
-                        )
+                        at, reason, o_start, o_length, o_tag, new_side = read_term(buffer, at, end, new_side, scope)
                 if reason == 0 and not unread and form >= QUADS:
                     at = skip_blanks(buffer, at, end)
                     first = np.int64(buffer[at]) if at < end else 0
                     if first in (LESS, UNDERSCORE):
-                        at, reason, g_start, g_length, _, new_side = read_term(
-                            buffer, at, end, new_side, scope
-                        )
+                        at, reason, g_start, g_length, _, new_side = read_term(buffer, at, end, new_side, scope)
                     elif first == QUOTE:
                         reason = GRAPH
                 if reason == 0 and not unread:
@@ -465,9 +451,7 @@ def scan(text, summary, tables, state, safe):
                     return ROOM_TEXT
                 if form == PATCH and reason in (SUBJECT, PREDICATE, OBJECT):
                     name = at
-                    while name < end and (
-                        97 <= np.int64(buffer[name]) | 32 <= 122 or 48 <= buffer[name] <= 57
-                    ):
+                    while name < end and (97 <= np.int64(buffer[name]) | 32 <= 122 or 48 <= buffer[name] <= 57):
                         name += 1
                     if name < end and buffer[name] == 58 and (name == at or buffer[at] > 57):
                         reason = PREFIXED_NAME

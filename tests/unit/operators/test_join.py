@@ -39,7 +39,7 @@ def deltas(rows, width):
         np.array([row[0] for row in rows], np.int64),
         np.array([row[1] for row in rows], np.int8),
         np.array([row[2] for row in rows], np.int64),
-        np.array([row[3] for row in rows], np.int32).reshape(-1, width),
+        np.array([row[3] for row in rows], np.int32).reshape(len(rows), width),
     )
 
 
@@ -165,9 +165,9 @@ def test_a_selective_join_looks_only_at_its_key():
 
 
 def entries(table):
-    held = np.flatnonzero(table.count)
+    held = np.flatnonzero(table.copies)
     return Counter({
-        (tuple(table.rows[e].tolist()), int(table.until[e])): int(table.count[e]) for e in held
+        (tuple(table.rows[e].tolist()), int(table.until[e])): int(table.copies[e]) for e in held
     })  # fmt: skip
 
 

@@ -39,7 +39,7 @@ def content_at(views, rows, position):
 
 
 def check_indexes(views, held):
-    index = views.columns.index
+    index = views.columns.lists
     columns = (views.columns.subject, views.columns.predicate, views.columns.object)
     for at, mask in enumerate(index.masks.tolist()):
         lists: dict[tuple, set] = {}
@@ -167,8 +167,8 @@ def test_growth_keeps_content_and_indexes():
         views.apply(*event(triples, time, 100))
         views.vacuum()
     assert content(views) == wanted
-    check = [(1, 1, 1), (7002, 2, 2), (3500, 1, 500)]
-    index = views.columns.index
+    check = [(1, 1, 1), (7002, 2, 2), (3500, 2, 500)]
+    index = views.columns.lists
     columns = (views.columns.subject, views.columns.predicate, views.columns.object)
     for triple in check:
         assert all(find_slot(*columns, index, at, *triple) >= 0 for at in range(len(index.masks)))
@@ -204,7 +204,7 @@ def test_an_event_of_many_operations_on_one_triple():
 def test_index_of_is_the_largest_index_within_what_is_bound():
     views = WindowViews()
     views.require([PREDICATE, SUBJECT | PREDICATE])
-    masks = views.columns.index.masks.tolist()
+    masks = views.columns.lists.masks.tolist()
     best = {bound: (masks[at] if at >= 0 else None) for bound, at in enumerate(views.index_of().tolist())}
     assert best[WHOLE] == WHOLE
     assert best[SUBJECT | PREDICATE] == SUBJECT | PREDICATE
