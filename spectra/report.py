@@ -206,6 +206,11 @@ class AnswerReport:
 
         for since, upto in self._filled(deltas):
             evaluate(self.evaluations.keys(progress, since, upto))
+        # what evaluations saw that told nothing
+        seen = int(np.count_nonzero(self.evaluations.keys_of(deltas, progress)[1]))
+        if seen > done:
+            self._apply(deltas, done, seen)
+            done = seen
         self.pending = deltas.take(np.arange(done, len(deltas)))
         self.evaluations.passed(progress)
         if not told:

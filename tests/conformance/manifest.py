@@ -11,7 +11,7 @@ from decimal import Decimal
 from functools import cache
 from itertools import count, permutations, product
 from pathlib import Path
-from typing import Any, Union
+from typing import Any
 from urllib.parse import unquote
 
 import pyoxigraph
@@ -37,7 +37,7 @@ QUERY_TESTS = (MF.QueryEvaluationTest, MF.CSVResultFormatTest)
 
 Triple = tuple[str, str, str]
 Solution = dict[str, str]
-Answer = Union[bool, list[Solution]]
+Answer = bool | list[Solution]
 
 
 @dataclass(frozen=True)

@@ -61,9 +61,7 @@ def streamed(case: Case) -> Streamed:
         if graphs and not default:
             return Windowed(node.name, node.pattern)
         # beside a default graph the variable ranges over the named ones only
-        parts = [
-            Join(Windowed(f"<{name}>", node.pattern), Values((node.name,), ((f"<{name}>",),))) for name in graphs
-        ]
+        parts = [Join(Windowed(f"<{name}>", node.pattern), Values((node.name,), ((f"<{name}>",),))) for name in graphs]
         union: Any = Values((node.name,), ())
         for part in parts:
             union = Union_(union, part)

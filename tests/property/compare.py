@@ -180,9 +180,7 @@ def differences(case: Case, query: ContinuousQuery, told: list[Line], wanted: li
     return "\n".join(shown)
 
 
-def _same_up_to_copies(
-    missing: Counter[Line], extra: Counter[Line], answers: list[Line], told: list[Line]
-) -> bool:
+def _same_up_to_copies(missing: Counter[Line], extra: Counter[Line], answers: list[Line], told: list[Line]) -> bool:
     """Whether all that differs is which of several copies of a solution is said to be the new one.
 
     Where a copy was there before another came, either end may be told for the newcomer, but it must

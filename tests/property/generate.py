@@ -181,7 +181,7 @@ class Shape:
             ends = [
                 iri(term[3:]) if term.startswith("ex:") else solution.setdefault(term, random_node(rng))
                 for term in (subject, object_)
-                if term[0] not in "\"-1t"
+                if term[0] not in '"-1t'
             ]
             names = _PREDICATE.findall(verb) or ["p"]
             if verb.startswith("?") and solution.get(verb, "")[-2:-1] in PREDICATES:
@@ -595,8 +595,3 @@ def _plain(rng: random.Random, seed: int) -> Case:
     range_ = step * rng.choice((1, 2, 3)) + rng.choice((0, 0, 1, 3))
     shape = Shape(range_, step, 0, 0, ("",), tuple(grammar.patterns))
     return Case(seed, f"{PROLOGUE}{head} WHERE {{ {body} }}", range_, step, random_events(rng, shape))
-
-
-def on_one_stream(case: Case, events: Sequence[StreamEvent]) -> Case:
-    """The same query over other events."""
-    return replace(case, events=tuple(events))

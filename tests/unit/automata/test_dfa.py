@@ -79,7 +79,9 @@ def random_path(rng, depth):
             P, Q, P, Q, NegatedPropertySet(("p",), None), NegatedPropertySet(None, ("q",)),
             NegatedPropertySet(("p", "q"), ("p",)), NegatedPropertySet((), None),
         ])  # fmt: skip
-    kind = rng.choice([SequencePath, AlternativePath, ZeroOrMorePath, OneOrMorePath, ZeroOrOnePath, RepeatPath, InversePath])
+    kind = rng.choice(
+        [SequencePath, AlternativePath, ZeroOrMorePath, OneOrMorePath, ZeroOrOnePath, RepeatPath, InversePath]
+    )
     if kind in (SequencePath, AlternativePath):
         return kind(tuple(random_path(rng, rng.randrange(depth)) for _ in range(rng.choice([2, 2, 3]))))
     inner = random_path(rng, rng.randrange(depth))
@@ -89,7 +91,7 @@ def random_path(rng, depth):
     return kind(inner)
 
 
-def words(length, characters="".join(ALPHABET)):
+def words(length, characters):
     return ("".join(word) for size in range(length + 1) for word in itertools.product(characters, repeat=size))
 
 

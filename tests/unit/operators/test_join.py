@@ -126,7 +126,10 @@ def test_join_adds_up_to_the_join_of_the_bags(shape, seed):
         assert told.at.tolist() == sorted(told.at.tolist())
         add(left.held, left_rows)
         add(right.held, right_rows)
-        add(held, zip(told.at.tolist(), told.sign.tolist(), told.until.tolist(), map(tuple, told.rows.tolist()), strict=True))
+        add(
+            held,
+            zip(told.at.tolist(), told.sign.tolist(), told.until.tolist(), map(tuple, told.rows.tolist()), strict=True),
+        )
         wanted = plain_join(left.held, right.held, left_names, right_names)
         assert held == wanted
         now = join.current(99)

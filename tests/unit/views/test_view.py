@@ -108,7 +108,9 @@ def test_views_hold_what_the_window_holds(counting, seed):
             position = int(np.searchsorted(log.at, time, side="right"))
             assert content_at(views, everyone, position) == held
         entered = views.entered_terms().reshape(3, -1).T.tolist()
-        assert sorted(map(tuple, entered)) == sorted(triple_of(views, r) for r, k in zip(rows, kind, strict=True) if k > 0)
+        assert sorted(map(tuple, entered)) == sorted(
+            triple_of(views, r) for r, k in zip(rows, kind, strict=True) if k > 0
+        )
 
         gone = sorted(triple_of(views, r) for r, k in zip(rows, kind, strict=True) if k < 0)
         assert sorted(map(tuple, views.vacuum().reshape(-1, 3).tolist())) == gone
