@@ -1,8 +1,9 @@
 """Bags of rows with their ends, looked up by a key: the state of a join, of DISTINCT and of a report.
 
 An entry is a row, its `until`, and how many copies of both there are. Entries with equal keys form a
-doubly linked list behind one slot of an open-addressing table, the one that lasts longest first; a
-second table finds an entry by its whole row and end, so that a removal costs the same on a hot key.
+doubly linked list behind one slot of an open-addressing table, in an ordered table the one that lasts
+longest first; a second table finds an entry by its whole row and end, so that a removal costs the same
+on a hot key.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from spectra.jit import kernel
 
 
 class RowTable(NamedTuple):
-    """`key` and `whole` are the columns of the two look-ups; `size` holds (entries, free entries).
+    """`key` and `whole` are the columns of the two look-ups; `size` holds (entries, free entries, ordered).
 
     `heads` and `exact` hold entry + 1, 0 for an empty slot. `copies` is 0 for a free entry.
     """
@@ -97,7 +98,7 @@ def add_row(table, row, until):
     slot = find_rows(table, row, table.key)
     following = table.heads[slot] - 1
     previous = -1
-    while following >= 0 and table.until[following] > until:
+    while following >= 0 and table.size[2] and table.until[following] > until:
         previous = following
         following = table.after[following]
     table.after[entry] = following
@@ -189,7 +190,7 @@ def apply_rows(table, sign, until, rows):
     return missing
 
 
-def new_table(width: int, key: list[int], room: int = 1024) -> RowTable:
+def new_table(width: int, key: list[int], room: int = 1024, *, ordered: bool = False) -> RowTable:
     """An empty table; `room` is a power of two."""
     return RowTable(
         rows=np.zeros((room, width), np.int32),
@@ -202,7 +203,7 @@ def new_table(width: int, key: list[int], room: int = 1024) -> RowTable:
         free=np.arange(room - 1, -1, -1, dtype=np.int32),
         key=np.array(key, np.int64),
         whole=np.arange(width, dtype=np.int64),
-        size=np.array([0, room], np.int64),
+        size=np.array([0, room, ordered], np.int64),
     )
 
 
@@ -214,7 +215,7 @@ def with_room(table: RowTable, additions: int) -> RowTable:
     grown_room = 2 * room
     while grown_room - int(table.size[0]) < additions:
         grown_room *= 2
-    grown = new_table(table.rows.shape[1], table.key.tolist(), grown_room)
+    grown = new_table(table.rows.shape[1], table.key.tolist(), grown_room, ordered=bool(table.size[2]))
     for name in ("rows", "until", "copies", "after", "before"):
         getattr(grown, name)[:room] = getattr(table, name)
     held = int(table.size[1])

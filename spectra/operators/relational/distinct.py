@@ -17,7 +17,7 @@ class Distinct:
     def __init__(self, source: Operator) -> None:
         self.source = source
         self.variables = source.variables
-        self._copies = new_table(len(self.variables), list(range(len(self.variables))))
+        self._copies = new_table(len(self.variables), list(range(len(self.variables))), ordered=True)
 
     @property
     def counters(self) -> dict[str, int]:
