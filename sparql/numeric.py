@@ -101,8 +101,8 @@ def double_lexical(value: float, kind: int = DOUBLE) -> str:
 
     Examples
     --------
-    >>> double_lexical(1.0), double_lexical(-1234.5), double_lexical(0.1, FLOAT)
-    ('1.0E0', '-1.2345E3', '1.0E-1')
+    >>> double_lexical(1.0), double_lexical(-1234.5), double_lexical(0.25, FLOAT)
+    ('1.0E0', '-1.2345E3', '2.5E-1')
     """
     if not math.isfinite(value):
         return _special_lexical(value)

@@ -43,11 +43,11 @@ class Query:
         self._dictionary = dictionary
         self._on_remove = on_remove
         self._views = views
-        self._operator = build(physical, views, dictionary, _demand(query, physical), query.base)
-        self._report = report_for(query, len(self._operator.variables), self._hold, keyed=physical.keyed)
+        self.operator = build(physical, views, dictionary, _demand(query, physical), query.base)
+        self._report = report_for(query, len(self.operator.variables), self._hold, keyed=physical.keyed)
         self._static = [source for source in views if source.static]
         self._begun: Deltas | None = None
-        self._now = NO_END
+        self.now = NO_END
         self._listeners: list[tuple[asyncio.AbstractEventLoop, asyncio.Queue[Change | None]]] = []
         self.removed = False
         self.reported = 0
@@ -58,16 +58,16 @@ class Query:
 
     def load_static(self) -> None:
         """Take the static triples, which its static views have just applied, as the first input."""
-        self._begun = self._operator.process()
+        self._begun = self.operator.process()
 
     def process(self, progress: Progress) -> ChangeBatch:
         """What the last batch changed, as far as it is to be told now."""
         before = self._report.pending.rows.ravel()
         begun = self._begin(int(progress.events[0])) if self._is_first(progress) else []
-        deltas = Deltas.concatenate([*begun, self._operator.process()])
+        deltas = Deltas.concatenate([*begun, self.operator.process()])
         told = self._report.tell(deltas, progress)
         self._hold(self._report.pending.rows.ravel(), before)
-        self._now = progress.upto
+        self.now = progress.upto
         batch = self._decoded(told)
         self.reported += len(batch)
         self._publish(batch)
@@ -82,7 +82,7 @@ class Query:
         A join must know it before it sees that event's batch, or it would find partners at `at` that
         come later in the batch.
         """
-        begun = [self._operator.initial(at)]
+        begun = [self.operator.initial(at)]
         if self._begun is not None:
             self._begun.at[:] = at
             begun.append(self._begun)
@@ -97,17 +97,17 @@ class Query:
 
     def _decoded(self, told: Told) -> ChangeBatch:
         terms, codes = _with_texts(told.rows, self._dictionary)
-        variables = () if self.query.form is Form.ASK else self._operator.variables
+        variables = () if self.query.form is Form.ASK else self.operator.variables
         return ChangeBatch(
             self.name, self.query.form, variables, told.at, told.op, told.until, codes, terms, told.boolean
         )
 
     def snapshot(self) -> Snapshot:
         """The answer over what the windows hold now."""
-        found = self._operator.current(self._now)
+        found = self.operator.current(self.now)
         terms, codes = _with_texts(found.rows, self._dictionary)
-        at = Instant(self._now) if self._now != NO_END else Instant(0)
-        return Snapshot(at, self._operator.variables, codes, terms, found.until)
+        at = Instant(self.now) if self.now != NO_END else Instant(0)
+        return Snapshot(at, self.operator.variables, codes, terms, found.until)
 
     async def changes(self) -> AsyncIterator[Change]:
         """The changes from now on, as they come; ends when the query is removed."""
@@ -147,12 +147,12 @@ class Query:
     @property
     def nbytes(self) -> int:
         """Bytes of operator state, views not included."""
-        return self._operator.nbytes
+        return self.operator.nbytes
 
     @property
     def counters(self) -> dict[str, int]:
         """What the top operator has counted."""
-        return self._operator.counters
+        return self.operator.counters
 
 
 def _indented(text: str) -> str:

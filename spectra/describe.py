@@ -49,7 +49,7 @@ def measured(engine: Engine, query: Query) -> str:
         "measured",
         f"  {counted(statistics['events'], 'event')}, {counted(query.reported, 'answer')}, "
         f"state {size(statistics['state_bytes'])}",
-        *(f"  {'  ' * depth}{_operator_text(operator)}" for operator, depth in _operators(query._operator, 0)),
+        *(f"  {'  ' * depth}{_operator_text(operator)}" for operator, depth in _operators(query.operator, 0)),
     ]
     return "\n".join(lines)
 

@@ -6,10 +6,7 @@ import os
 import sys
 import time
 from collections.abc import Sequence
-from importlib import import_module
-from importlib.util import find_spec
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from spectra.clock import FOREVER, NO_END, date_time
 
@@ -27,26 +24,11 @@ def announce_compilation(file: TextIO) -> None:
 
 
 def _kernels_are_cached() -> bool:
+    from spectra.jit import CACHE_FOLDER
+
     # what is compiled for one Python is of no use to another
-    pattern = f"*.py{sys.version_info.major}{sys.version_info.minor}.nbi"
-    elsewhere = os.environ.get("NUMBA_CACHE_DIR")
-    if elsewhere:
-        return _any(Path(elsewhere), f"**/{pattern}")
-    # every run needs some of each, and finding them does not load the compiler
-    specs = [find_spec(f"spectra.{part}.kernels") for part in ("dictionary", "operators", "streams", "views")]
-    beside = [
-        Path(folder) / "__pycache__" for spec in specs for folder in (spec and spec.submodule_search_locations) or ()
-    ]
-    if all(_any(folder, pattern) for folder in beside):
-        return True
-    if all(os.access(folder if folder.exists() else folder.parent, os.W_OK) for folder in beside):
-        return False
-    appdirs: Any = import_module("numba.misc.appdirs")
-    return _any(Path(appdirs.AppDirs(appname="numba", appauthor=False).user_cache_dir), f"**/{pattern}")
-
-
-def _any(folder: Path, pattern: str) -> bool:
-    return next(folder.glob(pattern), None) is not None
+    pattern = f"*/*.py{sys.version_info.major}{sys.version_info.minor}.nbi"
+    return next(CACHE_FOLDER.glob(pattern), None) is not None
 
 
 class Progress:
@@ -90,7 +72,7 @@ class Progress:
 
 def reached_time(engine: Engine) -> int:
     """The time that every query has reached, `NO_END` before the first event."""
-    return min((query._now for query in engine.queries), default=NO_END)
+    return min((query.now for query in engine.queries), default=NO_END)
 
 
 def size(count: int) -> str:

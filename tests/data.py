@@ -15,5 +15,8 @@ def data_path(*parts: str) -> Path:
     root = Path(os.environ.get("SPECTRA_DATA", _BESIDE))
     path = root.joinpath(*parts)
     if not path.exists():
-        pytest.skip(f"third-party data is absent: set SPECTRA_DATA (looked for {'/'.join(parts)} there)", allow_module_level=True)
+        pytest.skip(
+            f"third-party data is absent: set SPECTRA_DATA (looked for {'/'.join(parts)} there)",
+            allow_module_level=True,
+        )
     return path

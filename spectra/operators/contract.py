@@ -15,6 +15,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from spectra.operators.kernels.output import OutputColumns
+
 #: Id of "no value" in a row.
 UNBOUND = 0
 
@@ -45,6 +47,11 @@ class Deltas:
             np.broadcast_to(np.asarray(until, np.int64), (count,)).copy(),
             np.ascontiguousarray(rows, np.int32),
         )
+
+    @classmethod
+    def written(cls, out: OutputColumns, count: int) -> Deltas:
+        """The first deltas that a kernel wrote, as copies."""
+        return cls(out.at[:count].copy(), out.sign[:count].copy(), out.until[:count].copy(), out.rows[:count].copy())
 
     @classmethod
     def concatenate(cls, parts: Sequence[Deltas]) -> Deltas:

@@ -76,8 +76,7 @@ class Graph:
     def __init__(self, path: Path | None) -> None:
         parsed = [] if path is None else pyoxigraph.parse(path=str(path), base_iri=path.as_uri())
         self.triples: list[Triple] = [
-            (canonical(quad.subject)[0], canonical(quad.predicate)[0], canonical(quad.object)[0])
-            for quad in parsed
+            (canonical(quad.subject)[0], canonical(quad.predicate)[0], canonical(quad.object)[0]) for quad in parsed
         ]
 
     def objects(self, subject: str, predicate: str) -> list[str]:
@@ -125,10 +124,7 @@ def solutions(pattern: Pattern, triples: list[Triple], base: str | None) -> list
             for triple_pattern in patterns:
                 assert isinstance(triple_pattern, TriplePattern)
                 rows = [
-                    m
-                    for row in rows
-                    for triple in triples
-                    if (m := matched(triple_pattern, triple, row)) is not None
+                    m for row in rows for triple in triples if (m := matched(triple_pattern, triple, row)) is not None
                 ]
             return rows
         case Windowed(_, inner) | OrderBy(inner, _):
@@ -155,23 +151,16 @@ def solutions(pattern: Pattern, triples: list[Triple], base: str | None) -> list
             return rows
         case Values(variables, values):
             return [
-                {
-                    variable.name: text
-                    for variable, text in zip(variables, row, strict=True)
-                    if text is not None
-                }
+                {variable.name: text for variable, text in zip(variables, row, strict=True) if text is not None}
                 for row in values
             ]
         case Project(inner, variables):
             names = {variable.name for variable in variables}
             return [
-                {name: text for name, text in row.items() if name in names}
-                for row in solutions(inner, triples, base)
+                {name: text for name, text in row.items() if name in names} for row in solutions(inner, triples, base)
             ]
         case Distinct(inner):
-            return [
-                dict(row) for row in {tuple(sorted(row.items())) for row in solutions(inner, triples, base)}
-            ]
+            return [dict(row) for row in {tuple(sorted(row.items())) for row in solutions(inner, triples, base)}]
     raise AssertionError(f"no test needs {type(pattern).__name__}")
 
 

@@ -15,9 +15,7 @@ from tests.data import data_path
 
 pytestmark = pytest.mark.data
 
-_TEST = re.compile(
-    r"rdft:TestN(?:Triples|Quads)(Positive|Negative)Syntax\b.*?mf:action\s+<([^>]+)>", re.DOTALL
-)
+_TEST = re.compile(r"rdft:TestN(?:Triples|Quads)(Positive|Negative)Syntax\b.*?mf:action\s+<([^>]+)>", re.DOTALL)
 # The default graph holds no event's triples: a stream refuses what it says. Here it only has to parse.
 _DEFAULT_GRAPH = "default graph statement that is no time"
 
@@ -27,9 +25,7 @@ def _scan(octets: bytes, form: int, summary: Summary) -> Scan:
     return Scanner(form, summary).scan(buffer, [Segment(len(octets))])
 
 
-@pytest.mark.parametrize(
-    ("suite", "form", "tests"), [("rdf-n-triples", FILE, 70), ("rdf-n-quads", QUADS, 87)]
-)
+@pytest.mark.parametrize(("suite", "form", "tests"), [("rdf-n-triples", FILE, 70), ("rdf-n-quads", QUADS, 87)])
 def test_suite(suite, form, tests):
     folder = data_path("w3c", "rdf", suite)
     found = _TEST.findall((folder / "manifest.ttl").read_text(encoding="utf-8"))
@@ -72,9 +68,7 @@ def test_terms_are_those_that_pyoxigraph_reads(suite, form, syntax):
             quads = list(pyoxigraph.parse(octets, format=syntax))
         except (SyntaxError, ValueError):
             continue
-        named = [
-            quad for quad in quads if form == FILE or not isinstance(quad.graph_name, pyoxigraph.DefaultGraph)
-        ]
+        named = [quad for quad in quads if form == FILE or not isinstance(quad.graph_name, pyoxigraph.DefaultGraph)]
         scan = _scan(octets, form, Summary.everything())
         rows = [
             tuple(scan.span(start, length) for start, length in zip(starts, lengths, strict=True))
@@ -82,9 +76,7 @@ def test_terms_are_those_that_pyoxigraph_reads(suite, form, syntax):
         ]
         assert rows == [(str(q.subject), str(q.predicate), _judged(q.object)) for q in named], path.name
         if form == QUADS:
-            graphs = {
-                scan.span(event[E_GRAPH], event[E_GRAPH_LENGTH]) for event in scan.tables.event.tolist()
-            }
+            graphs = {scan.span(event[E_GRAPH], event[E_GRAPH_LENGTH]) for event in scan.tables.event.tolist()}
             assert graphs == {str(quad.graph_name) for quad in named}, path.name
         compared += len(rows)
     assert compared > 0

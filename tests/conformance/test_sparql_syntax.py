@@ -71,11 +71,7 @@ def test_what_must_not_parse() -> None:
 
 
 def test_every_query_of_the_evaluation_tests_parses() -> None:
-    bad = (
-        {path.name for path in listed(positive=False)}
-        | {"constructwhere05.rq", "constructwhere06.rq"}
-        | UNSUPPORTED
-    )
+    bad = {path.name for path in listed(positive=False)} | {"constructwhere05.rq", "constructwhere06.rq"} | UNSUPPORTED
     paths = [path for path in data_path("w3c", "sparql").rglob("*.rq") if path.name not in bad]
     assert len(paths) > 400
     assert {path.name: str(error) for path in paths if (error := refusal(path)) is not None} == {}

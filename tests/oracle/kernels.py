@@ -45,9 +45,7 @@ class PlainWindow:
         self.expire(last)
 
 
-def matches(
-    content: dict[Triple, int], patterns: list[tuple[int | str, ...]]
-) -> Iterator[tuple[dict[str, int], int]]:
+def matches(content: dict[Triple, int], patterns: list[tuple[int | str, ...]]) -> Iterator[tuple[dict[str, int], int]]:
     """(bindings, end) of every way to match the patterns."""
 
     def extend(at: int, binding: dict[str, int], end: int) -> Iterator[tuple[dict[str, int], int]]:
@@ -105,7 +103,4 @@ def terms_with_end(content: dict[Triple, int]) -> dict[int, int]:
 def grouped_by_time(
     events: list[tuple[int, list[tuple[int, Triple]]]],
 ) -> list[tuple[int, list[list[tuple[int, Triple]]]]]:
-    return [
-        (time, [ops for _, ops in group])
-        for time, group in itertools.groupby(events, key=lambda event: event[0])
-    ]
+    return [(time, [ops for _, ops in group]) for time, group in itertools.groupby(events, key=lambda event: event[0])]

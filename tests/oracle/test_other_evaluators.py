@@ -72,9 +72,7 @@ class Generator:
 
     def graph(self) -> set[tuple[str, str, str]]:
         choose = self.random.choice
-        return {
-            (choose(NODES), choose(LINKS), choose(NODES + NUMBERS)) for _ in range(self.random.randint(0, 9))
-        }
+        return {(choose(NODES), choose(LINKS), choose(NODES + NUMBERS)) for _ in range(self.random.randint(0, 9))}
 
     def variable(self) -> Variable:
         return Variable(self.random.choice(NAMES))
@@ -130,17 +128,13 @@ class Generator:
                 operator = self.random.choice(["=", "!="])
                 return Call(operator, (self.expression(depth - 1), self.expression(depth - 1)))
             case 3:
-                return Call(
-                    self.random.choice(["&&", "||"]), (self.expression(depth - 1), self.expression(depth - 1))
-                )
+                return Call(self.random.choice(["&&", "||"]), (self.expression(depth - 1), self.expression(depth - 1)))
             case 4:
                 return Call("!", (self.expression(depth - 1),))
             case 5:
                 return Call("BOUND", (self.variable(),))
             case 6:
-                return Call(
-                    self.random.choice(["+", "*"]), (self.expression(depth - 1), self.expression(depth - 1))
-                )
+                return Call(self.random.choice(["+", "*"]), (self.expression(depth - 1), self.expression(depth - 1)))
             case _:
                 return Call("COALESCE", (self.expression(depth - 1), self.expression(depth - 1)))
 
@@ -172,8 +166,7 @@ class Generator:
             case 11:
                 names = self.random.sample(NAMES, 2)
                 rows = tuple(
-                    tuple(self.random.choice([None, *NODES]) for _ in names)
-                    for _ in range(self.random.randint(0, 3))
+                    tuple(self.random.choice([None, *NODES]) for _ in names) for _ in range(self.random.randint(0, 3))
                 )
                 return Values(tuple(map(Variable, names)), rows)
             case _:
@@ -186,9 +179,7 @@ class Generator:
             return Distinct(projected) if self.random.random() < 0.5 else projected
         function = self.random.choice(["COUNT", "SUM", "MIN", "MAX", "AVG"])
         distinct = self.random.random() < 0.5
-        counted = Aggregate(
-            function, None if function == "COUNT" and distinct else Variable(argument), distinct
-        )
+        counted = Aggregate(function, None if function == "COUNT" and distinct else Variable(argument), distinct)
         keys = ((Variable(key), Variable(key)),) if self.random.random() < 0.7 else ()
         return Group(inner, keys, ((self.new(), counted),))
 
@@ -210,9 +201,7 @@ def case(seed: int, depth: int = 2) -> tuple[Pattern, Dataset, str]:
 def by_pyoxigraph(text: str, dataset: Dataset) -> Counter[frozenset[tuple[str, str]]]:
     store = pyoxigraph.Store()
     lines = [f"{' '.join(triple)} ." for triple in dataset.default.triples]
-    lines += [
-        f"{' '.join(triple)} {name} ." for name, graph in dataset.named.items() for triple in graph.triples
-    ]
+    lines += [f"{' '.join(triple)} {name} ." for name, graph in dataset.named.items() for triple in graph.triples]
     store.load("\n".join(lines).encode(), format=pyoxigraph.RdfFormat.N_QUADS)
     results = store.query(text)
     names = [variable.value for variable in results.variables]
@@ -225,8 +214,7 @@ def by_rdflib(text: str, dataset: Dataset) -> Counter[frozenset[tuple[str, str]]
     graph = rdflib.Graph()
     graph.parse(data="\n".join(f"{' '.join(triple)} ." for triple in dataset.default.triples), format="nt")
     return Counter(
-        frozenset((str(name), rdflib_text(term)) for name, term in row.asdict().items())
-        for row in graph.query(text)
+        frozenset((str(name), rdflib_text(term)) for name, term in row.asdict().items()) for row in graph.query(text)
     )
 
 
@@ -263,9 +251,7 @@ def constant_may_match_itself(pattern: Pattern) -> bool:
     for node in walk(pattern):
         if isinstance(node, Exists) and any(map(can_be_empty, walk(node.pattern))):
             return True
-        if can_be_empty(node) and not (
-            isinstance(node.subject, Variable) and isinstance(node.object, Variable)
-        ):
+        if can_be_empty(node) and not (isinstance(node.subject, Variable) and isinstance(node.object, Variable)):
             return True
     return False
 

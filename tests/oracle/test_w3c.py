@@ -126,9 +126,7 @@ def isomorphic(left: list[dict[str, str]], right: list[dict[str, str]]) -> bool:
             for key, order in zip(ours, orders, strict=True)
             for node, name in zip(ours[key], order, strict=True)
         }
-        renamed = Counter(
-            frozenset((name, names.get(text, text)) for name, text in row.items()) for row in left
-        )
+        renamed = Counter(frozenset((name, names.get(text, text)) for name, text in row.items()) for row in left)
         if renamed == goal:
             return True
     return False
@@ -140,10 +138,7 @@ def by_surroundings(rows: list[dict[str, str]]) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for node in sorted(nodes):
         seen = [
-            sorted(
-                (name, "self" if text == node else "_:" if text in nodes else text)
-                for name, text in row.items()
-            )
+            sorted((name, "self" if text == node else "_:" if text in nodes else text) for name, text in row.items())
             for row in rows
             if node in row.values()
         ]
@@ -153,9 +148,7 @@ def by_surroundings(rows: list[dict[str, str]]) -> dict[str, list[str]]:
 
 def expected(path: Path) -> bool | list[dict[str, str]]:
     if path.suffix in (".srx", ".srj"):
-        kind = (
-            pyoxigraph.QueryResultsFormat.XML if path.suffix == ".srx" else pyoxigraph.QueryResultsFormat.JSON
-        )
+        kind = pyoxigraph.QueryResultsFormat.XML if path.suffix == ".srx" else pyoxigraph.QueryResultsFormat.JSON
         results = pyoxigraph.parse_query_results(path=str(path), format=kind)
         if isinstance(results, pyoxigraph.QueryBoolean):
             return bool(results)
@@ -165,9 +158,7 @@ def expected(path: Path) -> bool | list[dict[str, str]]:
     values: dict[tuple[str, str], list[str]] = {}
     for subject, predicate, object_ in triples:
         values.setdefault((subject, predicate.removeprefix(f"<{RS}").removesuffix(">")), []).append(object_)
-    results_set = next(
-        (subject for subject, predicate, object_ in triples if object_ == f"<{RS}ResultSet>"), None
-    )
+    results_set = next((subject for subject, predicate, object_ in triples if object_ == f"<{RS}ResultSet>"), None)
     if results_set is None:
         return [dict(zip("spo", triple, strict=True)) for triple in triples]
     if (results_set, "boolean") in values:
@@ -181,9 +172,7 @@ def expected(path: Path) -> bool | list[dict[str, str]]:
     ]
 
 
-@pytest.mark.parametrize(
-    ("name", "folder", "manifest", "test"), [pytest.param(*case, id=case[0]) for case in cases()]
-)
+@pytest.mark.parametrize(("name", "folder", "manifest", "test"), [pytest.param(*case, id=case[0]) for case in cases()])
 def test_answer(name, folder, manifest, test):
     if name in NOT_ASKED:
         pytest.skip(NOT_ASKED[name])

@@ -6,6 +6,7 @@ import random
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Literal
 
 from spectra.changes import Change, ChangeBatch
@@ -123,7 +124,7 @@ def fed_in_batches(
     then each event is offered by itself.
     """
     streams = list(dict.fromkeys(event.stream for event in events))
-    ordered = all(a.time <= b.time for a, b in zip(events, events[1:], strict=False))
+    ordered = all(a.time <= b.time for a, b in pairwise(events))
     if len(streams) > 1 and not ordered:
         told = [batch for event in events for batch in engine.offer([batch_of(event)], complete=False)]
         return told + (engine.drain() if drain else engine.finish())
@@ -151,9 +152,15 @@ def may_push(case: Case, query: ContinuousQuery) -> bool:
     """Whether `push` says what an evaluation is.
 
     It does not where several events of one instant wait together, behind a watermark or for the end of
-    a period, nor where an event comes at the very instant that the watermark has just completed.
+    a period; nor where an event comes at the very instant that the watermark has just completed; nor
+    where a stream that the query does not read has moved time to that instant, so that what expires
+    then has been told.
     """
     times = [event.time for event in case.events]
+    streams = {window.stream for window in query.windows}
+    for event in case.events:
+        if event.stream not in streams and streams != {""} and times.count(event.time) > 1:
+            return False
     lateness = max(window.spec.lateness for window in query.windows)
     if (lateness or query.report.policy is Policy.PERIODIC) and len(set(times)) < len(times):
         return False

@@ -246,7 +246,7 @@ def random_events(rng: random.Random, shape: Shape) -> tuple[StreamEvent, ...]:
 
 
 class _Grammar:
-    """Group graph patterns; `scope` lists the variables that a part may use, fresh ones are made for BIND."""
+    """Group graph patterns of limited size; what BIND computes gets a variable of its own."""
 
     def __init__(self, rng: random.Random, windows: Sequence[str], graphs: Sequence[str]) -> None:
         self.rng = rng
@@ -492,24 +492,24 @@ class _Grammar:
         return f"WINDOW {name} {{ {self.group(max(0, depth - 1), self.graph_element)} }}"
 
 
-def _head(grammar: _Grammar, rng: random.Random) -> tuple[str, str]:
-    """What comes before WHERE, as (text, form)."""
+def _head(grammar: _Grammar, rng: random.Random) -> str:
+    """What comes before the clauses of the dataset."""
     kind = rng.random()
     if kind < 0.1:
-        return "ASK", "ASK"
+        return "ASK"
     if kind < 0.2:
-        terms = [
-            f"{grammar.bound()} {rng.choice(('ex:made', 'ex:made', grammar.bound()))} {rng.choice((grammar.bound(), '1'))}"
-            for _ in range(rng.choice((1, 2)))
-        ]
-        return f"CONSTRUCT {{ {' . '.join(terms)} }}", "CONSTRUCT"
+        terms = []
+        for _ in range(rng.choice((1, 2))):
+            predicate = rng.choice(("ex:made", "ex:made", grammar.bound()))
+            terms.append(f"{grammar.bound()} {predicate} {rng.choice((grammar.bound(), '1'))}")
+        return f"CONSTRUCT {{ {' . '.join(terms)} }}"
     modifier = rng.choice(("", "", "", "DISTINCT ", "DISTINCT ", "REDUCED "))
     if rng.random() < 0.4:
-        return f"SELECT {modifier}*", "SELECT"
+        return f"SELECT {modifier}*"
     kept = rng.sample(grammar.variables, rng.randrange(1, len(grammar.variables) + 1))
     if rng.random() < 0.15:
         kept.append(f"({grammar.expression()} AS ?computed)")
-    return f"SELECT {modifier}{' '.join(kept)}", "SELECT"
+    return f"SELECT {modifier}{' '.join(kept)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -521,7 +521,7 @@ class _Brackets:
     shape: Shape
 
 
-def _windows(rng: random.Random, output: str) -> _Brackets:
+def _windows(rng: random.Random) -> _Brackets:
     policy = rng.choice(("", "", "ON_CONTENT_CHANGE", "ON_WINDOW_CLOSE", "NON_EMPTY_CONTENT", "PERIODIC"))
     if policy == "PERIODIC":
         policy = f"PERIODIC {rng.choice((1, 3, 5, 8))}ms"
@@ -554,13 +554,13 @@ def _windows(rng: random.Random, output: str) -> _Brackets:
     return _Brackets("\n".join(clauses), tuple(names), Shape(range_, step, t0, lateness, tuple(dict.fromkeys(streams))))
 
 
-def random_case(seed: int, *, name: str = "out") -> Case:
+def random_case(seed: int) -> Case:
     """The case of a seed: always the same."""
     rng = random.Random(seed)
     if rng.random() < 0.12:
         return _plain(rng, seed)
     output = rng.choice(OUTPUTS)
-    brackets = _windows(rng, output)
+    brackets = _windows(rng)
     static: dict[str, tuple[Triple, ...]] = {}
     clauses = []
     if rng.random() < 0.3:
@@ -572,10 +572,10 @@ def random_case(seed: int, *, name: str = "out") -> Case:
             static[f"{EX}{graph}"] = tuple(random_triple(rng) for _ in range(rng.randrange(6)))
     grammar = _Grammar(rng, brackets.names, tuple(static))
     body = grammar.group(rng.choice((0, 1, 1, 2)), grammar.element)
-    head, _ = _head(grammar, rng)
+    head = _head(grammar, rng)
     text = "\n".join(
         [
-            f"{PROLOGUE}REGISTER {output} ex:{name} AS",
+            f"{PROLOGUE}REGISTER {output} ex:out AS",
             head,
             brackets.text,
             *clauses,
@@ -590,7 +590,7 @@ def _plain(rng: random.Random, seed: int) -> Case:
     """Plain SPARQL, which the caller gives a range and a step."""
     grammar = _Grammar(rng, (), ())
     body = grammar.group(rng.choice((0, 1, 2)), grammar.graph_element)
-    head, _ = _head(grammar, rng)
+    head = _head(grammar, rng)
     step = rng.choice((1, 2, 5, 10))
     range_ = step * rng.choice((1, 2, 3)) + rng.choice((0, 0, 1, 3))
     shape = Shape(range_, step, 0, 0, ("",), tuple(grammar.patterns))

@@ -31,14 +31,15 @@ def case(
         time, _, content = event.partition(" ")
         added, _, deleted = content.partition(" - ")
         parsed.append(StreamEvent(int(time), f"{EX}s", triples(deleted), triples(added)))
-    text = f"{PROLOGUE}REGISTER {output} ex:out AS {head} FROM NAMED WINDOW ex:w ON ex:s [{spec}] {clauses} WHERE {{ {body} }}"
+    window = f"FROM NAMED WINDOW ex:w ON ex:s [{spec}]"
+    text = f"{PROLOGUE}REGISTER {output} ex:out AS {head} {window} {clauses} WHERE {{ {body} }}"
     given = {f"{EX}{name}": triples(content) for name, content in (static or {}).items()}
     return Case(-1, text, None, None, tuple(parsed), given)
 
 
 REGRESSIONS: dict[str, Case] = {
     "GRAPH ?g over a dataset without named graphs was a union of nothing": case(
-        "{ WINDOW ex:w { ?x ex:p ?y } } UNION { GRAPH ?g { ?x ex:q ?y } }", "1 a p b, a q b"
+        "{ WINDOW ex:w { ?x ex:p ?y } } UNION { GRAPH ?g { ?x ex:q ?y } FILTER(?x != ?y) }", "1 a p b, a q b"
     ),
     "GRAPH <g> read a graph that FROM NAMED does not list": case(
         "{ WINDOW ex:w { ?x ex:p ?y } } UNION { GRAPH ex:g1 { ?x ex:q ?y } }",
@@ -60,12 +61,6 @@ REGRESSIONS: dict[str, Case] = {
         'WINDOW ex:w { ?x ex:p ?y FILTER(?y NOT IN ("a"@en) || LANG(?y) = "EN") }', '1 a p "a"@EN, a p "b"@en'
     ),
     "a path told the end of the first derivation, not of the widest one of that instant": case(
-        "WINDOW ex:w { ?x (ex:q/ex:p)+ ?y }",
-        "1 a p c; 6 c q a, c q b, b p c",
-        head="SELECT DISTINCT ?x ?y",
-        output="ISTREAM",
-    ),
-    "the same where the path is at the top": case(
         "WINDOW ex:w { ?x ex:p+ ?y }", "1 a p c; 6 c p a, c p b, b p c", output="ISTREAM"
     ),
     "oracle: two paths to one constant outside the data found nothing": case(

@@ -12,6 +12,7 @@ import random
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -251,7 +252,7 @@ def check_coming_and_going(seed: int) -> int:
     events = first.events
     if lateness(stays) or not all(may_push(first, query) for query in (stays, leaves, comes)):
         return 0
-    if any(a.time > b.time for a, b in zip(events, events[1:], strict=False)):
+    if any(a.time > b.time for a, b in pairwise(events)):
         return 0
     rng = random.Random(seed)
     removed_at, registered_at = rng.randrange(len(events)), rng.randrange(len(events))

@@ -280,7 +280,7 @@ def work(pattern, kind, counters, size, make_rows):
     for _ in engine.run([filling], drain=False).batches():
         pass
     engine.flush()
-    found = operators(registered._operator, kind)
+    found = operators(registered.operator, kind)
     assert found
     before = [sum(operator.counters[name] for operator in found) for name in counters]
     for _ in engine.run([numbered(make_rows(rng, 500, size), size + np.arange(500))], drain=False).batches():

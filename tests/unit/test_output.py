@@ -111,9 +111,7 @@ def test_json_lines_are_those_of_the_interface() -> None:
 def test_instants_of_several_queries_come_in_order() -> None:
     one = pairs([(1, 1, 9, 0, 0), (1, 1, 9, 1, 1), (4, 1, 9, 2, 2)])
     other = pairs([(1, 1, 9, 3, 3), (2, 1, 9, 4, 4)], "urn:other")
-    told = [
-        (batch.query, at, row[0]) for batch in in_order([one, other]) for at, _, _, row, _ in batch.rows()
-    ]
+    told = [(batch.query, at, row[0]) for batch in in_order([one, other]) for at, _, _, row, _ in batch.rows()]
     ours = SELECT.name
     assert told == [(ours, 1, 0), (ours, 1, 1), ("urn:other", 1, 3), ("urn:other", 2, 4), (ours, 4, 2)]
 
@@ -205,8 +203,7 @@ def test_quads_have_a_graph_per_instant_with_its_time_before() -> None:
     time = "<http://www.w3.org/ns/prov#generatedAtTime>"
     lines = file.getvalue().splitlines()
     assert lines[0] == (
-        f"<http://example.org/made/1970-01-01T00:00:01.000Z> {time} "
-        f'"1970-01-01T00:00:01.000Z"^^<{XSD}dateTime> .'
+        f'<http://example.org/made/1970-01-01T00:00:01.000Z> {time} "1970-01-01T00:00:01.000Z"^^<{XSD}dateTime> .'
     )
     assert graphs[1] == graphs[2] == "<http://example.org/made/1970-01-01T00:00:01.000Z>"
     assert graphs[4] == "<http://example.org/made/1970-01-01T00:00:02.000Z>"

@@ -28,9 +28,7 @@ def engine() -> spectra.Engine:
 def test_terms_of_rdflib_pyoxigraph_and_text_are_the_same_terms(engine: spectra.Engine) -> None:
     engine.register(REACH)
     a, p, b = (URIRef(f"http://e/{name}") for name in "apb")
-    assert texts(engine.push([(a, p, b)], at="1970-01-01T00:00:01Z")) == [
-        "01.000Z + ?x=<a> ?y=<b> until 10.000Z"
-    ]
+    assert texts(engine.push([(a, p, b)], at="1970-01-01T00:00:01Z")) == ["01.000Z + ?x=<a> ?y=<b> until 10.000Z"]
     oxigraph = tuple(pyoxigraph.NamedNode(f"http://e/{name}") for name in "apb")
     assert engine.push([oxigraph], at="1970-01-01T00:00:02Z") == []
     assert engine.push([("<http://e/a>", "<http://e/p>", "<http://e/b>")], at=3000) == []
@@ -49,9 +47,7 @@ def test_literals_keep_their_lexical_form(engine: spectra.Engine) -> None:
 
 def test_deletion_and_time(engine: spectra.Engine) -> None:
     engine.register(REACH)
-    engine.push(
-        "<http://e/a> <http://e/p> <http://e/b> . \n<http://e/b> <http://e/p> <http://e/c> .", at=1000
-    )
+    engine.push("<http://e/a> <http://e/p> <http://e/b> . \n<http://e/b> <http://e/p> <http://e/c> .", at=1000)
     gone = engine.push(deleted="<http://e/b> <http://e/p> <http://e/c> .", at=2000)
     assert texts(gone) == ["02.000Z - ?x=<a> ?y=<c>", "02.000Z - ?x=<b> ?y=<c>"]
     assert engine.advance(9999) == []
@@ -68,9 +64,7 @@ def test_a_registered_name_is_the_name_of_the_changes(engine: spectra.Engine) ->
 def test_run_over_a_folder(engine: spectra.Engine, tmp_path: Path) -> None:
     for second, edge in ((1, "a b"), (3, "b c")):
         s, o = edge.split()
-        (tmp_path / f"1970-01-01T00-00-0{second}Z.nt").write_text(
-            f"<http://e/{s}> <http://e/p> <http://e/{o}> .\n"
-        )
+        (tmp_path / f"1970-01-01T00-00-0{second}Z.nt").write_text(f"<http://e/{s}> <http://e/p> <http://e/{o}> .\n")
     engine.register(REACH)
     changes = list(engine.run(spectra.read(tmp_path)))
     assert [(change.at.milliseconds, change.op) for change in changes] == [

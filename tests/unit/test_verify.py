@@ -67,9 +67,7 @@ def test_paths_of_one_file(
     assert ", 0 answers compared" not in out
 
 
-def test_a_folder_with_static_blank_nodes_and_language_tags(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_folder_with_static_blank_nodes_and_language_tags(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     events = tmp_path / "events"
     events.mkdir()
     for at, label in ((1000, '"Hi"@EN'), (2000, '"Hi"@en'), (3000, "_:x")):
@@ -141,9 +139,7 @@ def test_a_wrong_engine_is_found_out(
 
 
 def test_events_of_a_batch_are_its_text() -> None:
-    one = from_triples(
-        "urn:s", 5, [("<urn:a>", "<urn:p>", '"é"@FR')], [("<urn:a>", "<urn:p>", "_:x")], "<urn:g>"
-    )
+    one = from_triples("urn:s", 5, [("<urn:a>", "<urn:p>", '"é"@FR')], [("<urn:a>", "<urn:p>", "_:x")], "<urn:g>")
     two = from_triples("urn:s", 7, (), (), "")
     deleted, added = ("<urn:a>", "<urn:p>", "_:x"), ("<urn:a>", "<urn:p>", '"é"@fr')
     expected = [Event(5, ((-1, deleted), (1, added)), "urn:s", "<urn:g>"), Event(7, (), "urn:s", "")]

@@ -39,15 +39,6 @@ class PatternColumns(NamedTuple):
     ends: NDArray[np.int64]
 
 
-class OutputColumns(NamedTuple):
-    """Room for deltas."""
-
-    at: NDArray[np.int64]
-    sign: NDArray[np.int8]
-    until: NDArray[np.int64]
-    rows: NDArray[np.int32]
-
-
 @kernel
 def bind(views, pattern, which, row, bound):
     """Bind the variables of a triple pattern to a row; the variables then bound, or -1 where they disagree."""

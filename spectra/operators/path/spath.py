@@ -12,7 +12,7 @@ from spectra.automata import OTHER, Dfa
 from spectra.clock import FOREVER, NO_END
 from spectra.operators.contract import Deltas
 from spectra.operators.kernels import spath as kernels
-from spectra.operators.kernels.tpjoin import OutputColumns
+from spectra.operators.kernels.output import new_output
 from spectra.views.kernels.index import grown_index, new_index
 from spectra.views.view import OBJECT, PREDICATE, SUBJECT, WindowViews
 
@@ -143,15 +143,7 @@ class SPath:
                 self._out,
             )
             if written:
-                out = self._out
-                parts.append(
-                    Deltas(
-                        out.at[:written].copy(),
-                        out.sign[:written].copy(),
-                        out.until[:written].copy(),
-                        out.rows[:written].copy(),
-                    )
-                )
+                parts.append(Deltas.written(self._out, int(written)))
             first = int(following)
             if first < log.entries:
                 self._make_room(int(written))
@@ -198,12 +190,7 @@ class SPath:
             self._heap = _new_heap(2 * len(self._heap.end), self._heap)
 
     def _reserve_output(self, room: int) -> None:
-        self._out = OutputColumns(
-            at=np.zeros(room, np.int64),
-            sign=np.zeros(room, np.int8),
-            until=np.zeros(room, np.int64),
-            rows=np.zeros((room, len(self.variables)), np.int32),
-        )
+        self._out = new_output(room, len(self.variables))
 
     @property
     def nbytes(self) -> int:

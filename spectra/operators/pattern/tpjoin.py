@@ -8,7 +8,8 @@ import numpy as np
 
 from spectra.errors import ResourceError
 from spectra.operators.contract import Deltas
-from spectra.operators.kernels.tpjoin import OutputColumns, PatternColumns, match_log
+from spectra.operators.kernels.output import new_output
+from spectra.operators.kernels.tpjoin import PatternColumns, match_log
 from spectra.views.kernels.apply import ENTERED, LogColumns
 from spectra.views.view import OBJECT, PREDICATE, SUBJECT, WindowViews
 
@@ -63,12 +64,7 @@ class TpJoin:
         self._reserve(1024)
 
     def _reserve(self, room: int) -> None:
-        self._out = OutputColumns(
-            at=np.zeros(room, np.int64),
-            sign=np.zeros(room, np.int8),
-            until=np.zeros(room, np.int64),
-            rows=np.zeros((room, len(self.variables)), np.int32),
-        )
+        self._out = new_output(room, len(self.variables))
 
     @property
     def counters(self) -> dict[str, int]:
@@ -106,15 +102,7 @@ class TpJoin:
                 self._counts,
             )
             if written:
-                out = self._out
-                parts.append(
-                    Deltas(
-                        out.at[:written].copy(),
-                        out.sign[:written].copy(),
-                        out.until[:written].copy(),
-                        out.rows[:written].copy(),
-                    )
-                )
+                parts.append(Deltas.written(self._out, int(written)))
             if following < entries and (written == 0 or len(self._out.at) < 1 << 16):
                 self._reserve(4 * len(self._out.at))
             first = int(following)

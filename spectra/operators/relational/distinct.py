@@ -7,8 +7,8 @@ import numpy as np
 from spectra.errors import InternalError
 from spectra.operators.contract import Deltas, Operator
 from spectra.operators.kernels.distinct import Touched, distinct_deltas
+from spectra.operators.kernels.output import new_output
 from spectra.operators.kernels.rows import new_table, with_room
-from spectra.operators.kernels.tpjoin import OutputColumns
 
 
 class Distinct:
@@ -39,12 +39,7 @@ class Distinct:
         self._copies = with_room(self._copies, int(np.count_nonzero(deltas.sign > 0)))
         slots = 1 << (2 * count - 1).bit_length()
         touched = Touched(np.empty((count, width), np.int32), np.empty(count, np.int64), np.zeros(slots, np.int32))
-        out = OutputColumns(
-            at=np.empty(2 * count, np.int64),
-            sign=np.empty(2 * count, np.int8),
-            until=np.empty(2 * count, np.int64),
-            rows=np.empty((2 * count, width), np.int32),
-        )
+        out = new_output(2 * count, width)
         written, missing = distinct_deltas(
             self._copies, deltas.at, deltas.sign, deltas.until, deltas.rows, touched, out
         )

@@ -7,8 +7,8 @@ import numpy as np
 from spectra.errors import InternalError
 from spectra.operators.contract import Deltas, Operator
 from spectra.operators.kernels.hash_join import join_deltas
+from spectra.operators.kernels.output import new_output
 from spectra.operators.kernels.rows import new_table, with_room
-from spectra.operators.kernels.tpjoin import OutputColumns
 
 
 class HashJoin:
@@ -65,12 +65,7 @@ class HashJoin:
         room = max(1024, 2 * (len(left) + len(right)))
         done = not len(left) and not len(right)
         while not done:
-            out = OutputColumns(
-                at=np.empty(room, np.int64),
-                sign=np.empty(room, np.int8),
-                until=np.empty(room, np.int64),
-                rows=np.empty((room, len(self.variables)), np.int32),
-            )
+            out = new_output(room, len(self.variables))
             written, done = join_deltas(
                 self._left,
                 self._right,

@@ -21,9 +21,7 @@ COMPILED = not numba.config.DISABLE_JIT
 MASKS = [-1, 0xF, 0x3 << 40, 0]
 
 
-def columns(
-    terms: list[str], tags: list[str] | None = None, hashes: list[int] | None = None
-) -> tuple[NDArray, ...]:
+def columns(terms: list[str], tags: list[str] | None = None, hashes: list[int] | None = None) -> tuple[NDArray, ...]:
     """Spans of one text buffer, as `Dictionary.encode` takes them, with a gap before each."""
     tags = tags or [""] * len(terms)
     text, start, length, tag = bytearray(), [], [], []
@@ -101,8 +99,7 @@ class Model:
         assert statistics["persistent"] == len(self.persistent)
         assert statistics["adaptive"] == len(live) - len(self.persistent)
         text_bytes = sum(
-            len(text.encode()) + (len(text) - text.rfind("@") - 1 if self.printed[text] != text else 0)
-            for text in live
+            len(text.encode()) + (len(text) - text.rfind("@") - 1 if self.printed[text] != text else 0) for text in live
         )
         assert statistics["arena_bytes"] - statistics["arena_garbage"] == text_bytes
 
@@ -201,9 +198,7 @@ def test_an_empty_batch():
 def test_growth_in_the_middle_of_a_batch():
     dictionary = Dictionary()
     kept = dictionary.constant("<a:kept>")
-    terms = [f"<http://example.org/{'long/' * (number % 40)}{number}>" for number in range(5000)] + [
-        "<a:kept>"
-    ]
+    terms = [f"<http://example.org/{'long/' * (number % 40)}{number}>" for number in range(5000)] + ["<a:kept>"]
     encoded = dictionary.encode(*columns(terms + terms))
     assert encoded[:5001].tolist() == encoded[5001:].tolist()
     assert len(set(encoded.tolist())) == 5001

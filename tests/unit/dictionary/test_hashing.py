@@ -25,9 +25,7 @@ def test_the_kernel_agrees_for_every_length(alphabet):
     for length in range(201):
         start = int(random.integers(0, 40))
         buffer = random.integers(0, alphabet, start + length + 3, dtype=np.uint8)
-        assert int(xxh64(buffer, start, length)) == hash_text(buffer[start : start + length].tobytes()), (
-            length
-        )
+        assert int(xxh64(buffer, start, length)) == hash_text(buffer[start : start + length].tobytes()), length
 
 
 def test_the_kernel_reads_nothing_outside_its_span():

@@ -188,9 +188,7 @@ def test_pyoxigraph_reads_the_same_term(lexical, language, datatype):
 @given(text=st.text('<>"\\_:@^aAuU0.-\n é', max_size=14) | st.sampled_from(REFUSED))
 def test_pyoxigraph_refuses_what_is_refused(text):
     try:
-        quads = list(
-            pyoxigraph.parse(b"<a:s> <a:p> " + text.encode() + b" .", pyoxigraph.RdfFormat.N_TRIPLES)
-        )
+        quads = list(pyoxigraph.parse(b"<a:s> <a:p> " + text.encode() + b" .", pyoxigraph.RdfFormat.N_TRIPLES))
     except (SyntaxError, UnicodeEncodeError):
         # pyoxigraph also refuses some tags and IRIs that the grammar allows
         try:

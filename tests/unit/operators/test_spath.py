@@ -39,7 +39,13 @@ PATHS = {
     "a{2,3}": RepeatPath(A, 2, 3),
     "a|b/c*": AlternativePath((A, SequencePath((B, ZeroOrMorePath(C))))),
 }
-ENDS = {"variables": ("x", "y"), "one variable": ("x", "x"), "constant root": (5, "y"), "both constant": (5, 6), "loop at a constant": (5, 5)}
+ENDS = {
+    "variables": ("x", "y"),
+    "one variable": ("x", "x"),
+    "constant root": (5, "y"),
+    "both constant": (5, 6),
+    "loop at a constant": (5, 5),
+}
 
 
 @pytest.mark.parametrize("name", PATHS)

@@ -104,9 +104,7 @@ def event(time: int, text: str, *, stream: str = "", graph: str = "") -> Event:
     return Event(time, tuple(operations), stream, graph)
 
 
-def window(
-    range_: int, step: int | None = None, *, name: str = "w", stream: str = "", **spec: object
-) -> Window:
+def window(range_: int, step: int | None = None, *, name: str = "w", stream: str = "", **spec: object) -> Window:
     kind = spec.pop("kind", WindowKind.TIME)
     return Window(name, stream, WindowSpec(kind, range_, range_ if step is None else step, **spec))
 
@@ -148,9 +146,7 @@ def lines(answers: Iterable[OracleAnswer]) -> list[str]:
         if answer.boolean is not None:
             body = str(answer.boolean).lower()
         else:
-            texts = (
-                answer.triple if answer.triple is not None else [text for _, text in answer.solution or ()]
-            )
+            texts = answer.triple if answer.triple is not None else [text for _, text in answer.solution or ()]
             body = " ".join(map(short, texts))
         tail = "" if answer.until is None else f" until {answer.until}"
         found.append(f"{answer.at} {answer.op}{body}{tail}")

@@ -85,11 +85,7 @@ def test_left_join_keeps_a_solution_when_its_condition_fails_or_errs():
 
 def without_y(found: list[dict[str, str]]) -> list[dict[str, str]]:
     return [
-        {
-            name: text.replace(f"^^<{XSD}integer>", "").strip('"')
-            for name, text in solution.items()
-            if name != "y"
-        }
+        {name: text.replace(f"^^<{XSD}integer>", "").strip('"') for name, text in solution.items() if name != "y"}
         for solution in found
     ]
 
@@ -126,9 +122,9 @@ def test_exists_with_a_variable_that_its_pattern_assigns():
     bound = Extend(UNIT, X, Constant(iri("c")))
     assert pairs(answer(Filter(Exists(bound, False), bgp("?x p ?y")), data)) == ["c d"]
     counted = Group(bgp("?y p ?x"), ((X, X),), ((Z, Aggregate("COUNT", None, False)),))
-    assert pairs(
-        answer(Filter(Exists(Project(counted, (X,)), False), bgp("?x q ?y")), "a p b, b q c, c q c")
-    ) == ["b c"]
+    assert pairs(answer(Filter(Exists(Project(counted, (X,)), False), bgp("?x q ?y")), "a p b, b q c, c q c")) == [
+        "b c"
+    ]
 
 
 def test_a_sub_select_hides_what_it_does_not_project():
@@ -167,9 +163,7 @@ def test_a_failing_bind_leaves_its_variable_unbound():
 # --- groups -------------------------------------------------------------------------------
 
 
-def grouped(
-    function: str, *terms: str | None, distinct: bool = False, separator: str | None = None
-) -> str | None:
+def grouped(function: str, *terms: str | None, distinct: bool = False, separator: str | None = None) -> str | None:
     aggregate = Aggregate(function, X, distinct, separator)
     return answer(Group(values_of(X, *terms), (), ((Y, aggregate),)))[0].get("y")
 
@@ -220,9 +214,7 @@ def test_no_solutions_make_one_group_without_keys_and_none_with_keys():
 
 def test_errors_in_keys_group_together_as_unbound():
     keys = ((Z, Call("/", (Constant(ONE), X))),)
-    found = answer(
-        Group(values_of(X, integer(0), integer(0), ONE), keys, ((Y, Aggregate("COUNT", None, False)),))
-    )
+    found = answer(Group(values_of(X, integer(0), integer(0), ONE), keys, ((Y, Aggregate("COUNT", None, False)),)))
     assert bag(found) == bag([{"y": integer(2)}, {"z": f'"1"^^<{XSD}decimal>', "y": integer(1)}])
 
 

@@ -43,10 +43,7 @@ def test_paths():
 def test_expressions():
     assert render_expression(Call("unary-", (X,))) == "(- ?x)"
     assert render_expression(Call("NOT IN", (X, Constant(P)))) == f"(?x NOT IN ({P}))"
-    assert (
-        render_expression(Aggregate("GROUP_CONCAT", X, True, '"'))
-        == 'GROUP_CONCAT(DISTINCT ?x; SEPARATOR = "\\"")'
-    )
+    assert render_expression(Aggregate("GROUP_CONCAT", X, True, '"')) == 'GROUP_CONCAT(DISTINCT ?x; SEPARATOR = "\\"")'
     assert render_expression(Aggregate("COUNT", None, False)) == "COUNT(*)"
 
 
@@ -60,9 +57,7 @@ def test_solution_modifiers_become_one_select():
 
 def test_variables_without_a_name_in_sparql():
     hidden, blank = Variable("_:[aggregate 1]"), Variable("_:b")
-    counted = Group(
-        Bgp((TriplePattern(X, P, blank),)), ((X, X),), ((hidden, Aggregate("COUNT", None, False)),)
-    )
+    counted = Group(Bgp((TriplePattern(X, P, blank),)), ((X, X),), ((hidden, Aggregate("COUNT", None, False)),))
     text = render_query(Project(Extend(counted, Z, hidden), (X, Z)))
     assert text == (
         f"SELECT ?x ?z WHERE {{ {{ {{ SELECT ?x (COUNT(*) AS ?hidden_5f__3a__5b_aggregate_20_1_5d_) "

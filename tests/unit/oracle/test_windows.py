@@ -44,9 +44,7 @@ ANY = bgp("?x p ?y")
 
 def run(pattern, *windows, events, static=None, until=False, drain=True, mode="run", **options):
     return lines(
-        recompute(
-            query(pattern, *windows, **options), events, static=static, until=until, drain=drain, mode=mode
-        )
+        recompute(query(pattern, *windows, **options), events, static=static, until=until, drain=drain, mode=mode)
     )
 
 
@@ -225,9 +223,7 @@ EVENTS = [event(10 * number, f"a p {number}") for number in range(6)]
 def held(spec, **options):
     """Numbers of the events held after each event."""
     found = {}
-    for answer in recompute(
-        query(ANY, spec, output="RSTREAM", policy="ON_CONTENT_CHANGE"), EVENTS, **options
-    ):
+    for answer in recompute(query(ANY, spec, output="RSTREAM", policy="ON_CONTENT_CHANGE"), EVENTS, **options):
         found.setdefault(answer.at // 10, []).append(int(answer.solution[1][1].split('"')[1]))
     return list(found.values())
 
@@ -426,9 +422,9 @@ def test_bags_enter_and_leave_copy_by_copy():
         "10 -a",
         "10 -a",
     ]
-    assert run(
-        twice, window(10, 5), events=[event(1, "a p b"), event(6, "a p c")], output="RSTREAM", until=True
-    )[1:3] == ["10 =a until 10", "10 =a until 15"]
+    assert run(twice, window(10, 5), events=[event(1, "a p b"), event(6, "a p c")], output="RSTREAM", until=True)[
+        1:3
+    ] == ["10 =a until 10", "10 =a until 15"]
 
 
 def test_new_copies_are_those_that_stay_longest():
@@ -460,9 +456,7 @@ def test_ask_is_given_when_it_changes_and_under_rstream_always():
         "2 =true",
         "10 =false",
     ]
-    assert run(
-        ANY, window(5), events=[event(1, "a p b"), event(11, "a q b")], form="ASK", output="RSTREAM"
-    ) == [
+    assert run(ANY, window(5), events=[event(1, "a p b"), event(11, "a q b")], form="ASK", output="RSTREAM") == [
         "5 =true",
         "10 =false",
         "15 =false",
@@ -478,9 +472,7 @@ def test_construct_gives_a_set_of_well_formed_triples():
         "1 +b near a",
         "10 -a b a",
     ]
-    shared = run(
-        bgp("?x p ?y"), window(10), events=[event(1, "a p b, a p c")], form="CONSTRUCT", template="?x is x"
-    )
+    shared = run(bgp("?x p ?y"), window(10), events=[event(1, "a p b, a p c")], form="CONSTRUCT", template="?x is x")
     assert shared == ["1 +a is x", "10 -a is x"]
 
 

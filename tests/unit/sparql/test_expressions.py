@@ -72,11 +72,7 @@ def call(function: str, *arguments: str | Expression | None) -> Call:
     return Call(
         function,
         tuple(
-            Variable("unbound")
-            if argument is None
-            else Constant(argument)
-            if isinstance(argument, str)
-            else argument
+            Variable("unbound") if argument is None else Constant(argument) if isinstance(argument, str) else argument
             for argument in arguments
         ),
     )
@@ -176,9 +172,7 @@ def test_same_term_is_about_texts():
     assert evaluate("SAMETERM", integer(1), integer("01")) == FALSE
     assert evaluate("SAMETERM", NAN, NAN) == TRUE
     assert evaluate("SAMETERM", A, None) is ERROR
-    assert compile_expression(call("SAMETERM", call("+", integer(1), integer(1)), integer(2))).holds(
-        [], Context()
-    )
+    assert compile_expression(call("SAMETERM", call("+", integer(1), integer(1)), integer(2))).holds([], Context())
 
 
 # --- order --------------------------------------------------------------------------------
@@ -376,10 +370,7 @@ def test_coalesce_is_the_first_without_an_error():
     assert evaluate("COALESCE", None, A, B) == A
     assert evaluate("COALESCE", None, None) is ERROR
     assert evaluate("COALESCE") is ERROR
-    assert (
-        compile_expression(call("COALESCE", call("/", integer(1), integer(0)), B)).evaluate([], Context())
-        == B
-    )
+    assert compile_expression(call("COALESCE", call("/", integer(1), integer(0)), B)).evaluate([], Context()) == B
 
 
 def test_in_and_not_in():
@@ -703,9 +694,7 @@ def test_string_functions(function, arguments, expected):
     assert evaluate(function, *arguments) == expected
 
 
-@pytest.mark.parametrize(
-    ("function", "start", "length"), [("SHA384", '"cb00753f', 98), ("SHA512", '"ddaf35a1', 130)]
-)
+@pytest.mark.parametrize(("function", "start", "length"), [("SHA384", '"cb00753f', 98), ("SHA512", '"ddaf35a1', 130)])
 def test_long_hashes(function, start, length):
     result = evaluate(function, '"abc"')
     assert result is not None
@@ -844,9 +833,7 @@ def test_a_pattern_from_data_that_could_run_for_ever_is_an_error(pattern):
 def test_a_pattern_of_the_query_may_nest():
     written = compile_expression(Call("REGEX", (Variable("text"), Constant(quoted("^([a-z]+,)*[a-z]+$")))))
     assert written.evaluate(['"ab,c"'], Context()) == TRUE
-    computed = compile_expression(
-        Call("REGEX", (Variable("text"), call("CONCAT", Variable("start"), '".*$"')))
-    )
+    computed = compile_expression(Call("REGEX", (Variable("text"), call("CONCAT", Variable("start"), '".*$"'))))
     assert computed.evaluate(['"^(ab)+,?"', '"abab,c"'], Context()) == TRUE
 
 

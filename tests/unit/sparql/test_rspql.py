@@ -39,9 +39,7 @@ PREFIX = "PREFIX ex: <http://e/>\n"
 
 def window(brackets: str) -> WindowSpec:
     declaration = f"FROM NAMED WINDOW <w> ON <s> [{brackets}]"
-    (found,) = parse_query(
-        f"REGISTER ISTREAM <q> AS SELECT * {declaration} {{ WINDOW <w> {{ ?a ?b ?c }} }}"
-    ).windows
+    (found,) = parse_query(f"REGISTER ISTREAM <q> AS SELECT * {declaration} {{ WINDOW <w> {{ ?a ?b ?c }} }}").windows
     assert (found.name, found.stream) == ("w", "s")
     return found.spec
 
@@ -66,9 +64,7 @@ def test_the_example_of_the_interface() -> None:
     )
     assert query.name == "http://example.org/reach"
     assert (query.output, query.form) == (OutputOperator.ISTREAM, Form.SELECT)
-    assert [(w.name, w.stream) for w in query.windows] == [
-        ("http://example.org/w", "http://example.org/transfers")
-    ]
+    assert [(w.name, w.stream) for w in query.windows] == [("http://example.org/w", "http://example.org/transfers")]
     assert query.windows[0].spec == WindowSpec(WindowKind.TIME, 86_400_000, 3_600_000)
     assert (query.static, query.static_named) == (("people.ttl",), ())
     assert query.variables == (Variable("a"), Variable("b"))
@@ -215,9 +211,7 @@ def test_report_of_a_window_holds_for_the_query_and_two_must_agree() -> None:
     ],
 )
 def test_options(options: str, expected: set[Option]) -> None:
-    query = parse_query(
-        f"REGISTER ISTREAM <q> {options} AS SELECT * FROM NAMED WINDOW <w> ON <s> [EVENT] {{}}"
-    )
+    query = parse_query(f"REGISTER ISTREAM <q> {options} AS SELECT * FROM NAMED WINDOW <w> ON <s> [EVENT] {{}}")
     assert query.options == expected
 
 
@@ -275,10 +269,7 @@ def test_from_stream_is_the_default_graph() -> None:
 
 
 def test_from_named_stream_is_read_by_graph_or_window() -> None:
-    text = (
-        PREFIX
-        + "REGISTER QUERY q AS SELECT * FROM NAMED STREAM <s> [RANGE 1s] WHERE {{ {} {{ ?a ex:p ?b }} }}"
-    )
+    text = PREFIX + "REGISTER QUERY q AS SELECT * FROM NAMED STREAM <s> [RANGE 1s] WHERE {{ {} {{ ?a ex:p ?b }} }}"
     for name in ("GRAPH <s>", "WINDOW <s>"):
         query = parse_query(text.format(name))
         assert [(w.name, w.stream) for w in query.windows] == [("s", "s")]
@@ -382,9 +373,7 @@ def test_nothing_fools_the_words_of_the_language() -> None:
         PREFIX from: <http://e/from/>
         SELECT ?window ?range ?FROM ?register # WHERE {
         WHERE { ?window from:WINDOW ?range ; WINDOW:FROM "WINDOW <w> {" , '''FROM STREAM
-            <s> [RANGE 1s]''' , <http://e/#WINDOW{> . ?FROM WINDOW:REGISTER ?register, "}"@en }""".replace(
-            "{>", ">"
-        ),
+            <s> [RANGE 1s]''' , <http://e/#WINDOW{> . ?FROM WINDOW:REGISTER ?register, "}"@en }""".replace("{>", ">"),
         range=1,
     )
     pattern = body(query)
@@ -428,9 +417,7 @@ def test_bounded_repetition(text: str, repeat: tuple[int, int | None]) -> None:
 
 
 def test_braces_after_an_iri_or_parenthesis_are_groups_unless_they_hold_numbers() -> None:
-    text = (
-        "SELECT * { GRAPH <g> { 1 <p> 2 } FILTER (?a > 1) { ?a <p> ?b } VALUES (?a) { (2) } VALUES ?b { 2 } }"
-    )
+    text = "SELECT * { GRAPH <g> { 1 <p> 2 } FILTER (?a > 1) { ?a <p> ?b } VALUES (?a) { (2) } VALUES ?b { 2 } }"
     assert parse_query(text, range=1).variables == (Variable("a"), Variable("b"))
 
 
@@ -440,17 +427,13 @@ def test_service_is_kept_by_name() -> None:
 
 
 def test_places_are_the_first_of_each_word_and_variable() -> None:
-    query = parse_query(
-        "SELECT ?x\n{ ?x <p> ?y OPTIONAL { ?y <q> ?x } optional { } }", range=1, source="a.rq"
-    )
+    query = parse_query("SELECT ?x\n{ ?x <p> ?y OPTIONAL { ?y <q> ?x } optional { } }", range=1, source="a.rq")
     assert str(query.places["OPTIONAL"]) == "a.rq, line 2, columns 13-20"
     assert str(query.places["?y"]) == "a.rq, line 2, columns 10-11"
     assert str(query.places["?x"]) == "a.rq, line 1, columns 8-9"
 
 
-@pytest.mark.parametrize(
-    "text", ["INSERT DATA { <a> <b> 1 }", "PREFIX x: <y> delete where { ?a ?b ?c }", "CLEAR ALL"]
-)
+@pytest.mark.parametrize("text", ["INSERT DATA { <a> <b> 1 }", "PREFIX x: <y> delete where { ?a ?b ?c }", "CLEAR ALL"])
 def test_updates_are_refused(text: str) -> None:
     with pytest.raises(QueryError, match="is an update, not a query"):
         parse_query(text, range=1)

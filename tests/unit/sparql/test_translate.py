@@ -346,9 +346,7 @@ def test_groups(group: str, expected: Pattern) -> None:
         ("SELECT ?x { " + p + " } OFFSET 3", Slice(Project(P, (X,)), 3, None)),
         (
             "SELECT (?x AS ?z) (?z + 1 AS ?a) { " + p + " } ORDER BY ASC(?a)",
-            Project(
-                OrderBy(Extend(Extend(P, Z, X), A, Call("+", (Z, constant("1")))), ((A, False),)), (Z, A)
-            ),
+            Project(OrderBy(Extend(Extend(P, Z, X), A, Call("+", (Z, constant("1")))), ((A, False),)), (Z, A)),
         ),
         ("SELECT ?x { " + p + " } VALUES ?y { 1 }", Project(Join(P, Values((Y,), ((number("1"),),))), (X,))),
         (
@@ -377,9 +375,7 @@ COUNT = Aggregate("COUNT", None, False)
             Project(Extend(Group(P, (), ((ONE, COUNT),)), Z, ONE), (Z,)),
         ),
         (
-            "SELECT ?x (SUM(DISTINCT ?y) + COUNT(*) AS ?z) { "
-            + p
-            + " } GROUP BY ?x HAVING (COUNT(*) > 1) (?x)",
+            "SELECT ?x (SUM(DISTINCT ?y) + COUNT(*) AS ?z) { " + p + " } GROUP BY ?x HAVING (COUNT(*) > 1) (?x)",
             Project(
                 Extend(
                     Filter(
@@ -425,9 +421,7 @@ COUNT = Aggregate("COUNT", None, False)
             ),
         ),
         (
-            "SELECT (GROUP_CONCAT(DISTINCT ?x ; SEPARATOR = ', ') AS ?a) (GROUP_CONCAT(?x) AS ?b) { "
-            + p
-            + " }",
+            "SELECT (GROUP_CONCAT(DISTINCT ?x ; SEPARATOR = ', ') AS ?a) (GROUP_CONCAT(?x) AS ?b) { " + p + " }",
             Project(
                 Extend(
                     Extend(
@@ -467,9 +461,7 @@ COUNT = Aggregate("COUNT", None, False)
             "SELECT ?x (COUNT(*) AS ?a) (COUNT(*) AS ?b) { " + p + " } GROUP BY ?x VALUES ?x { 1 }",
             Project(
                 Extend(
-                    Extend(
-                        Join(Group(P, ((X, X),), ((ONE, COUNT),)), Values((X,), ((number("1"),),))), A, ONE
-                    ),
+                    Extend(Join(Group(P, ((X, X),), ((ONE, COUNT),)), Values((X,), ((number("1"),),))), A, ONE),
                     B,
                     ONE,
                 ),
@@ -490,9 +482,7 @@ def test_ask_and_construct() -> None:
     ask = parse("ASK { " + p + " }")
     assert (ask.form, ask.pattern, ask.variables) == (Form.ASK, P, ())
     construct = parse(
-        "CONSTRUCT { ?x ex:new _:n ; ex:old [ ex:of ?y ] . ?z ?a 01 } WHERE { "
-        + p
-        + " . _:n ex:q ?x } LIMIT 1"
+        "CONSTRUCT { ?x ex:new _:n ; ex:old [ ex:of ?y ] . ?z ?a 01 } WHERE { " + p + " . _:n ex:q ?x } LIMIT 1"
     )
     label, one = Variable("_:n"), Variable("_:[1]")
     assert construct.template == (

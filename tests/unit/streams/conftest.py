@@ -56,8 +56,7 @@ def events_of(batch: EventBatch) -> list[Event]:
         triples = []
         for row in range(int(batch.event_first[event]), int(batch.event_first[event + 1])):
             terms = [
-                batch.text[batch.start[row, term] :][: batch.length[row, term]].tobytes().decode()
-                for term in range(3)
+                batch.text[batch.start[row, term] :][: batch.length[row, term]].tobytes().decode() for term in range(3)
             ]
             triples.append(" ".join(["-0+"[int(batch.sign[row]) + 1], *terms]))
         found.append(
@@ -74,9 +73,7 @@ def events_of(batch: EventBatch) -> list[Event]:
 
 def read_all(source: Source, summary: Summary | None = None, **options: Any) -> Read:
     quarantine = Noting()
-    batches = [
-        batch for batch in source.batches(summary or Summary.everything(), quarantine, **options) if batch
-    ]
+    batches = [batch for batch in source.batches(summary or Summary.everything(), quarantine, **options) if batch]
     return Read([event for batch in batches for event in events_of(batch)], quarantine.bad, batches, source)
 
 

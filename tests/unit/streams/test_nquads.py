@@ -27,9 +27,7 @@ def brief(found):
 
 
 def test_consecutive_quads_of_one_graph_are_an_event(write):
-    found = read_all(
-        read(write("s.nq", at("g", 1) + quad("a", "g") + quad("b", "g") + at("h", 2) + quad("c", "h")))
-    )
+    found = read_all(read(write("s.nq", at("g", 1) + quad("a", "g") + quad("b", "g") + at("h", 2) + quad("c", "h"))))
     assert brief(found) == [
         (1000, "<urn:g>", ["<urn:a>", "<urn:b>"]),
         (2000, "<urn:h>", ["<urn:c>"]),
@@ -44,15 +42,7 @@ def test_times_may_all_come_first(write):
 
 
 def test_a_graph_that_comes_back_is_a_new_event_with_the_latest_time(write):
-    text = (
-        at("g", 1)
-        + quad("a", "g")
-        + at("h", 2)
-        + quad("b", "h")
-        + quad("c", "g")
-        + at("g", 3)
-        + quad("d", "g")
-    )
+    text = at("g", 1) + quad("a", "g") + at("h", 2) + quad("b", "h") + quad("c", "g") + at("g", 3) + quad("d", "g")
     assert brief(read_all(read(write("s.nq", text)))) == [
         (1000, "<urn:g>", ["<urn:a>"]),
         (2000, "<urn:h>", ["<urn:b>"]),
@@ -75,21 +65,13 @@ def test_every_quad_of_a_graph_without_a_time_is_quarantined(write):
 
 
 def test_default_graph_statements_that_are_no_times_are_bad_lines(write):
-    text = (
-        at("g", 1)
-        + "<urn:x> <urn:p> <urn:o> .\n"
-        + quad("a", "g")
-        + "<urn:x> <urn:p> 'o' .\n"
-        + quad("b", "g")
-    )
+    text = at("g", 1) + "<urn:x> <urn:p> <urn:o> .\n" + quad("a", "g") + "<urn:x> <urn:p> 'o' .\n" + quad("b", "g")
     found = read_all(read(write("s.nq", text)))
     assert found.reasons == [(2, "default graph statement that is no time"), (4, "expected an object")]
     assert brief(found) == [(1000, "<urn:g>", ["<urn:a>", "<urn:b>"])]
 
 
-@pytest.mark.parametrize(
-    "value", ['"noon"', "<urn:noon>", '"1970"^^<http://www.w3.org/2001/XMLSchema#gYear>']
-)
+@pytest.mark.parametrize("value", ['"noon"', "<urn:noon>", '"1970"^^<http://www.w3.org/2001/XMLSchema#gYear>'])
 def test_an_unreadable_time_is_a_bad_line_and_changes_nothing(write, value):
     line = f"<urn:g> <http://www.w3.org/ns/prov#generatedAtTime> {value} ."
     found = read_all(read(write("s.nq", at("g", 1) + line + "\n" + quad("a", "g"))))

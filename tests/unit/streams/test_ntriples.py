@@ -87,11 +87,7 @@ def test_times_from_a_predicate_are_found_though_no_query_wants_it(tmp_path, wri
         ]
         assert (found.source.triples, found.source.skipped) == (2, 3)
     everything = read_all(read(tmp_path, time_from="predicate:<urn:at>"))
-    assert (
-        [event.size for event in everything.events]
-        == [len(event.triples) for event in everything.events]
-        == [2, 3]
-    )
+    assert [event.size for event in everything.events] == [len(event.triples) for event in everything.events] == [2, 3]
 
 
 def test_one_file_is_events_of_equal_size(write):
@@ -119,18 +115,14 @@ def test_skipped_triples_still_make_events(write):
 @pytest.mark.parametrize("packed", [False, True])
 def test_a_big_file_is_cut_between_events(tmp_path, monkeypatch, event_size, packed):
     monkeypatch.setattr(reading, "BATCH_BYTES", 1000)
-    text = "".join(
-        f"<urn:s{n}> <urn:p> _:b{n % 10} .\n" + ("bad\n" if n % 50 == 0 else "") for n in range(500)
-    )
+    text = "".join(f"<urn:s{n}> <urn:p> _:b{n % 10} .\n" + ("bad\n" if n % 50 == 0 else "") for n in range(500))
     path = tmp_path / ("all.nt.gz" if packed else "all.nt")
     path.write_bytes(gzip.compress(text.encode()) if packed else text.encode())
     pieces = list(read(path, event_size=event_size)._reader("nt", *_reading()).batches([_file(path)]))
     found = read_all(read(path, event_size=event_size))
     assert sum(piece.events for piece in pieces) == len(found.events) == -(-500 // event_size)
     assert [event.size for event in found.events[:-1]] == [event_size] * (len(found.events) - 1)
-    assert [line.split()[1] for event in found.events for line in event.triples] == [
-        f"<urn:s{n}>" for n in range(500)
-    ]
+    assert [line.split()[1] for event in found.events for line in event.triples] == [f"<urn:s{n}>" for n in range(500)]
     assert len({line.split()[3] for event in found.events for line in event.triples}) == 10
     assert [line for line, _ in found.reasons] == [n + n // 50 + 2 for n in range(0, 500, 50)]
     assert [event.time for event in found.events] == [1000 * n for n in range(len(found.events))]

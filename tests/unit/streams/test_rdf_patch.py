@@ -45,9 +45,7 @@ def test_a_block_is_an_event_and_keeps_its_order(write):
     ],
 )
 def test_ways_to_write_the_time(write, time):
-    assert brief(read_all(read(write("s.rdfp", f"TX .\nH time {time}\n{add('a')}TC .\n")))) == [
-        (1000, ["+<urn:a>"])
-    ]
+    assert brief(read_all(read(write("s.rdfp", f"TX .\nH time {time}\n{add('a')}TC .\n")))) == [(1000, ["+<urn:a>"])]
 
 
 def test_a_graph_name_is_read_and_ignored(write):

@@ -18,9 +18,7 @@ from spectra.views.summary import Summary
 XSD = "http://www.w3.org/2001/XMLSchema#"
 
 
-def scan(
-    text: bytes | str, form: int = FILE, *, summary: Summary | None = None, scope: bytes = b"", **options
-) -> Scan:
+def scan(text: bytes | str, form: int = FILE, *, summary: Summary | None = None, scope: bytes = b"", **options) -> Scan:
     octets = text.encode() if isinstance(text, str) else text
     buffer = np.frombuffer(octets, np.uint8).copy()
     scanner = Scanner(form, summary or Summary.everything(), **options)
@@ -77,9 +75,7 @@ def test_canonical_terms_are_not_copied():
 
 def test_a_tag_with_capitals_stands_behind_its_canonical_span():
     found = scan('<urn:s> <urn:p> "x"@en-GB .\n')
-    start, length, tag = (
-        int(column[0, 2]) for column in (found.tables.start, found.tables.length, found.tables.tag)
-    )
+    start, length, tag = (int(column[0, 2]) for column in (found.tables.start, found.tables.length, found.tables.tag))
     assert found.span(start, length) == '"x"@en-gb'
     assert found.span(start + length, tag) == "en-GB"
     assert found.tables.tag[0, :2].tolist() == [0, 0]
@@ -207,10 +203,7 @@ def _line(chance: random.Random, quads: bool) -> bytes:
     if quads:
         parts.append(chance.choice(node))
     line = (
-        chance.choice(_SPACES)
-        + "".join(part + chance.choice(_SPACES) for part in parts)
-        + "."
-        + chance.choice(_ENDS)
+        chance.choice(_SPACES) + "".join(part + chance.choice(_SPACES) for part in parts) + "." + chance.choice(_ENDS)
     )
     octets = line.encode()
     for _ in range(chance.choice([0, 0, 1, 1, 2])):
@@ -256,13 +249,9 @@ def test_random_lines_are_judged_as_by_pyoxigraph(form, seed):
             assert _RDF_12.search(line), (line, ours)
         elif not ours:
             accepted += 1
-            named = [
-                q for q in quads if form == FILE or not isinstance(q.graph_name, pyoxigraph.DefaultGraph)
-            ]
+            named = [q for q in quads if form == FILE or not isinstance(q.graph_name, pyoxigraph.DefaultGraph)]
             assert rows(found) == [(str(q.subject), str(q.predicate), _text(q.object)) for q in named], line
-            graphs = [
-                found.span(event[E_GRAPH], event[E_GRAPH_LENGTH]) for event in found.tables.event.tolist()
-            ]
+            graphs = [found.span(event[E_GRAPH], event[E_GRAPH_LENGTH]) for event in found.tables.event.tolist()]
             if form == QUADS and len(named) == 1:
                 assert graphs == [str(named[0].graph_name)], line
         else:
@@ -302,9 +291,7 @@ def test_an_unwanted_predicate_leaves_the_rest_unread():
 
 def test_constants_prune_after_the_whole_triple():
     text = "".join(f"<urn:s{s}> <urn:p> <urn:o{o}> .\n" for s in range(3) for o in range(3))
-    summary = Summary(
-        [(hash_text("<urn:s1>"), hash_text("<urn:p>"), None), (None, None, hash_text("<urn:o2>"))]
-    )
+    summary = Summary([(hash_text("<urn:s1>"), hash_text("<urn:p>"), None), (None, None, hash_text("<urn:o2>"))])
     found = scan(text, summary=summary)
     assert {(row[0][-2], row[2][-2]) for row in rows(found)} == {
         ("1", "0"),
@@ -370,18 +357,14 @@ def test_a_piece_is_cut_between_events(form):
     whole = scanner.scan(np.frombuffer(text + bytes(9000), np.uint8).copy(), [Segment(len(text))])
     for cut in range(0, 2000, 37):
         end = text.rfind(b"\n", 0, cut) + 1
-        head = scanner.scan(
-            np.frombuffer(text[:end] + bytes(9000), np.uint8).copy(), [Segment(end)], final=False
-        )
+        head = scanner.scan(np.frombuffer(text[:end] + bytes(9000), np.uint8).copy(), [Segment(end)], final=False)
         rest = text[head.position :]
         tail = scanner.scan(
             np.frombuffer(rest + bytes(9000), np.uint8).copy(), [Segment(len(rest), first_line=head.line)]
         )
         assert rows(head) + rows(tail) == rows(whole)
         assert head.lines + tail.lines == whole.lines
-        assert [bad.line for bad in head.bad_lines() + tail.bad_lines()] == [
-            bad.line for bad in whole.bad_lines()
-        ]
+        assert [bad.line for bad in head.bad_lines() + tail.bad_lines()] == [bad.line for bad in whole.bad_lines()]
         sizes = [*head.tables.event[:, E_SIZE].tolist(), *tail.tables.event[:, E_SIZE].tolist()]
         assert sizes == whole.tables.event[:, E_SIZE].tolist()
 
