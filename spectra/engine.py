@@ -256,7 +256,7 @@ class Engine:
         triples = self.dictionary.encode(batch.text, start, length, tag, hashes)
         arrival = self.events + np.arange(batch.events)
         self.events += batch.events
-        return EncodedEvents(triples, sign, first, batch.event_time, arrival)
+        return EncodedEvents(triples, sign, first, batch.event_time, batch.event_size, arrival)
 
     def _set_late_aside(self, timeline: Timeline, batch: EventBatch, late: NDArray[np.bool_]) -> None:
         for event in np.flatnonzero(late).tolist():

@@ -14,19 +14,21 @@ from spectra.clock import NO_END
 class EncodedEvents:
     """Events of one stream as term ids; the same columns as an `EventBatch`, without the texts.
 
-    `arrival` numbers the events in the order in which the engine took them.
+    `event_size` is how many triples an event had before any were dropped; `arrival` numbers the events
+    in the order in which the engine took them.
     """
 
     triples: NDArray[np.int32]
     sign: NDArray[np.int8]
     event_first: NDArray[np.int64]
     event_time: NDArray[np.int64]
+    event_size: NDArray[np.int64]
     arrival: NDArray[np.int64]
 
     @classmethod
     def none(cls) -> EncodedEvents:
         nothing = np.zeros(0, np.int64)
-        return cls(np.zeros((0, 3), np.int32), np.zeros(0, np.int8), np.zeros(1, np.int64), nothing, nothing)
+        return cls(np.zeros((0, 3), np.int32), np.zeros(0, np.int8), np.zeros(1, np.int64), nothing, nothing, nothing)
 
     def __len__(self) -> int:
         return len(self.event_time)
@@ -36,7 +38,14 @@ class EncodedEvents:
         sizes = np.diff(self.event_first)[order]
         first = np.concatenate(([0], np.cumsum(sizes)))
         rows = np.repeat(self.event_first[:-1][order] - first[:-1], sizes) + np.arange(first[-1])
-        return EncodedEvents(self.triples[rows], self.sign[rows], first, self.event_time[order], self.arrival[order])
+        return EncodedEvents(
+            self.triples[rows],
+            self.sign[rows],
+            first,
+            self.event_time[order],
+            self.event_size[order],
+            self.arrival[order],
+        )
 
     def slice(self, first: int, last: int) -> EncodedEvents:
         """Consecutive events, without copying."""
@@ -46,6 +55,7 @@ class EncodedEvents:
             self.sign[rows],
             self.event_first[first : last + 1] - self.event_first[first],
             self.event_time[first:last],
+            self.event_size[first:last],
             self.arrival[first:last],
         )
 
@@ -67,6 +77,7 @@ class EncodedEvents:
             np.concatenate((self.sign, other.sign)),
             np.concatenate((self.event_first, other.event_first[1:] + self.event_first[-1])),
             np.concatenate((self.event_time, other.event_time)),
+            np.concatenate((self.event_size, other.event_size)),
             np.concatenate((self.arrival, other.arrival)),
         )
 

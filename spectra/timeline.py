@@ -42,6 +42,8 @@ class WindowState:
     everything: bool = False
     queries: list[Query] = field(default_factory=list)
     events: int = 0
+    # the latest end of content that was dropped because no query can use it
+    unused_end: int = NO_END
     # of the last portion: times of the events, and of those with which a count window closed
     event_time: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
     closes: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
@@ -73,6 +75,9 @@ class WindowState:
             position = events.event_time
             end = spec.t0 + (position - spec.t0) // spec.step * spec.step + spec.range
         self.events += count
+        unused = end[events.event_size > np.diff(first)]
+        if len(unused):
+            self.unused_end = int(unused[-1])
         self.views.apply(triples, sign, first, events.event_time, position, end, horizon)
         dictionary.retain(self.views.entered_terms())
 
@@ -179,8 +184,8 @@ class Timeline:
 
     def drained(self) -> int:
         """The instant at which the last content has expired and been reported, `NO_END` if there is none."""
-        ends = [state.views.latest_end for state in self.windows if state.spec.kind is WindowKind.TIME]
-        last = max((end for end in ends if end < FOREVER), default=NO_END)
+        timed = [state for state in self.windows if state.spec.kind is WindowKind.TIME]
+        last = max((max(state.views.latest_end, state.unused_end) for state in timed), default=NO_END)
         if last == NO_END:
             return NO_END
         for query in self.queries:

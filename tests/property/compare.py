@@ -210,10 +210,11 @@ def _same_up_to_copies(missing: Counter[Line], extra: Counter[Line], answers: li
 def closed(case: Case, query: ContinuousQuery) -> tuple[Case, bool]:
     """The case in a form that ends by itself, and whether it is to be drained.
 
-    How long a drain goes on depends on triples that no pattern can use, and those the engine does not
-    keep. Where that shows, the case gets a last event after all windows instead.
+    How long a drain goes on depends on triples that no pattern can use. The engine knows their ends, and
+    not which of them were deleted since. Where that shows, the case gets a last event after all windows.
     """
-    if query.report.policy in (Policy.ON_CONTENT_CHANGE, Policy.NON_EMPTY_CONTENT) or not case.events:
+    deletes = any(event.deleted for event in case.events)
+    if query.report.policy in (Policy.ON_CONTENT_CHANGE, Policy.NON_EMPTY_CONTENT) or not deletes:
         return case, True
     last = max(event.time for event in case.events)
     longest = max(window.spec.range + window.spec.step for window in query.windows)

@@ -601,9 +601,8 @@ def follow_log(views, log, first, last, trees, heap, work, terms, automaton, cou
                 work[CURSOR] = 0
                 work[PHASE] = REDERIVE
             else:
-                held = work[HEAP]
+                # what was pushed before the heap was full is pushed again: the second time it gains nothing
                 if not seed_edge(views, trees, heap, work, automaton, row, position, floor):
-                    work[HEAP] = held
                     return entry, written
                 # The edges that enter at one instant are followed together, or a result would be told with the
                 # end of the first path that is found, though a wider one enters with the next edge.

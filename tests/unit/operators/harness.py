@@ -54,8 +54,8 @@ def columns_of(events, window: PlainWindow):
     )
 
 
-def compare(rng, stream, window: PlainWindow, make_operator, expected, *, exact_until=True):
-    """Feed a stream in random batches and check, at every instant, the bag of (row, until) that the deltas add up to."""
+def compare(rng, stream, window: PlainWindow, make_operator, expected):
+    """Feed a stream in random batches and check, at every instant, the bag of (row, until) the deltas add up to."""
     views = WindowViews(counting=window.counting)
     operator = make_operator(views)
     held: Counter = Counter()

@@ -85,3 +85,18 @@ def test_inverse_paths_give_the_pairs_the_other_way_round():
         there = widest_pairs(content, minimal_dfa(path), int)
         back = widest_pairs(content, minimal_dfa(inverse(path)), int)
         assert {(y, x) for x, y in there} == set(back)
+
+
+def test_the_edges_of_one_event_outgrow_every_array():
+    # 60 edges into a hub with ends of their own, then 100 edges out of it in one event: thousands of relaxations
+    # wait at once, and the heap grows while they do
+    dfa = minimal_dfa(PATHS["a+"])
+    hub = 4
+    stream = [(2 * at, [(1, (10 + at, 1, hub))]) for at in range(60)]
+    stream.append((120, [(1, (hub, 1, 100 + at)) for at in range(100)] + [(1, (100, 1, 10))]))
+    window = PlainWindow(range=500, step=2)
+
+    def expected(content):
+        return Counter((pair, end) for pair, end in widest_pairs(content, dfa, int).items())
+
+    compare(random.Random(1), stream, window, lambda views: SPath(views, dfa, "x", "y", int), expected)
