@@ -12,6 +12,7 @@ import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from glob import glob
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -32,6 +33,9 @@ if TYPE_CHECKING:
 DONE, DIFFERENT, WRONG, BAD_DATA, LIMIT = 0, 1, 2, 3, 4
 #: A bug of ours, as sysexits.h numbers it.
 INTERNAL = 70
+
+#: Bytes of input up to which interpreting the kernels is quicker than loading them compiled.
+_LITTLE = 16 * 1024
 
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(i?)B?\Z", re.IGNORECASE)
 #: How many instants that differ `verify` shows, and how many answers of each.
@@ -278,7 +282,6 @@ def _verify(options: argparse.Namespace) -> int:
 
 def _queries(options: argparse.Namespace) -> list[QueryFile]:
     """The queries of the call, parsed; plain ones are named after their files."""
-    from spectra.progress import announce_compilation
     from spectra.sparql.rspql import DEFAULT_NAME
 
     found: dict[str, QueryFile] = {}
@@ -299,8 +302,30 @@ def _queries(options: argparse.Namespace) -> list[QueryFile]:
                 hint="Register them under different names, or in different runs.",
             )
         found[query.name] = QueryFile(query, path.parent)
-    announce_compilation(sys.stderr)
+    _choose_kernels(options, list(found.values()))
     return list(found.values())
+
+
+def _choose_kernels(options: argparse.Namespace, queries: list[QueryFile]) -> None:
+    """Interpret the kernels where there is little or nothing to read, otherwise say if they must be compiled."""
+    from spectra.jit import interpret
+    from spectra.progress import announce_compilation
+
+    inputs = [*(options.input or ()), *(text.rpartition("=")[2] for text in options.stream)]
+    static = [str(entry.folder / iri) for entry in queries for iri in (*entry.query.static, *entry.query.static_named)]
+    sizes = [_bytes_of(path) for path in [*inputs, *static]]
+    if not options.follow and None not in sizes and sum(size or 0 for size in sizes) <= _LITTLE:
+        interpret()
+    announce_compilation(sys.stderr)
+
+
+def _bytes_of(path: str) -> int | None:
+    """About how many bytes of text there are under a path or glob, None where nothing is found."""
+    files: list[Path] = []
+    for found in glob(path):
+        files += Path(found).iterdir() if Path(found).is_dir() else [Path(found)]
+    sizes = [file.stat().st_size * (10 if file.suffix == ".gz" else 1) for file in files if file.is_file()]
+    return sum(sizes) if sizes else None
 
 
 def _parsed(text: str, name: str, options: argparse.Namespace) -> ContinuousQuery:
@@ -458,16 +483,16 @@ def _parser() -> argparse.ArgumentParser:
     _add_queries(explain)
     explain.add_argument("--analyze", action="store_true", help="run over the input, and add what was counted")
     _add_input(explain)
-    explain.set_defaults(command=_explain)
+    explain.set_defaults(command=_explain, follow=False)
 
     check = commands.add_parser("check", help="parse and plan queries, and nothing else")
     _add_queries(check)
-    check.set_defaults(command=_check)
+    check.set_defaults(command=_check, input=None, stream=[], follow=False)
 
     verify = commands.add_parser("verify", help="run, and compare every evaluation with a recomputation")
     _add_queries(verify)
     _add_input(verify)
-    verify.set_defaults(command=_verify)
+    verify.set_defaults(command=_verify, follow=False)
     return parser
 
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable
+from functools import cache
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
-
-import numba
 
 # `_nrt` is off: kernels only borrow arrays and never make one (allocation stays in the class that owns
 # the columns). Counting references would otherwise take most of the time where small kernels call each
@@ -17,6 +16,24 @@ import numba
 _OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "_nrt": False}
 
 _decorating = threading.Lock()
+_interpreted = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
+_decorated = 0
+
+
+def interpret() -> bool:
+    """Run kernels as plain Python in this process, which needs no compiler; False where it is too late.
+
+    For work so small that loading the compiler, let alone compiling, would take longer than the work.
+    """
+    global _interpreted
+    if _decorated == 0:
+        _interpreted = True
+    return _interpreted
+
+
+def is_interpreted() -> bool:
+    """Whether kernels run as plain Python."""
+    return _interpreted
 
 
 def _kernel_sources() -> list[Path]:
@@ -27,27 +44,30 @@ def _kernel_sources() -> list[Path]:
     return sorted(path for folder in folders for path in folder.glob("**/kernels/*.py"))
 
 
-def _cache_folder() -> Path:
+@cache
+def cache_folder() -> Path:
     """Where compiled kernels are kept: a folder of its own for every state of the kernels' sources.
 
     Numba notices a change in a kernel's own file, and not one in a kernel of another file that was
-    compiled into it.
+    compiled into it. The folder is not there before the first run.
     """
     digest = blake2b(digest_size=8)
     for path in _kernel_sources():
         digest.update(path.read_bytes())
-    base = numba.config.CACHE_DIR or os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    base = os.environ.get("NUMBA_CACHE_DIR") or os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(base) / "spectra-rsp" / digest.hexdigest()
-
-
-#: Compiled kernels of this version are kept here; it is not there before the first run.
-CACHE_FOLDER = _cache_folder()
 
 
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     """Decorate a hot loop over arrays and scalars: compiled on first use, kept on disk, runs without the GIL."""
+    global _decorated
+    _decorated += 1
+    if _interpreted:
+        return function
+    import numba
+
     with _decorating:  # other users of numba keep their own place
-        others, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(CACHE_FOLDER)
+        others, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(cache_folder())
         try:
             compiled: Callable[..., Any] = numba.njit(**_OPTIONS)(function)
         finally:

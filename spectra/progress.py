@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, TextIO
 
 from spectra.clock import FOREVER, NO_END, date_time
+from spectra.jit import cache_folder, is_interpreted
 
 if TYPE_CHECKING:
     from spectra.engine import Engine
@@ -19,16 +19,14 @@ _SECONDS_BETWEEN_LINES = 0.2
 
 def announce_compilation(file: TextIO) -> None:
     """Say that kernels will be compiled, if none has been compiled here before."""
-    if os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0") and not _kernels_are_cached():
+    if not is_interpreted() and not _kernels_are_cached():
         print("compiling kernels, first run only", file=file, flush=True)
 
 
 def _kernels_are_cached() -> bool:
-    from spectra.jit import CACHE_FOLDER
-
     # what is compiled for one Python is of no use to another
     pattern = f"*/*.py{sys.version_info.major}{sys.version_info.minor}.nbi"
-    return next(CACHE_FOLDER.glob(pattern), None) is not None
+    return next(cache_folder().glob(pattern), None) is not None
 
 
 class Progress:

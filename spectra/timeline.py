@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spectra.changes import ChangeBatch
-from spectra.clock import FOREVER, NO_END
+from spectra.clock import NO_END
 from spectra.continuous import Query
 from spectra.dictionary.dictionary import Dictionary
 from spectra.reorder import EncodedEvents, Reorder

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+import spectra.engine  # noqa: F401 - before a test of the command line chooses, for all, to interpret kernels
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
-from spectra.jit import kernel
+from spectra.jit import is_interpreted, kernel
 
 # Plain Python integers do not wrap, and NumPy scalars warn where they do. The masks below make both
 # modes agree, and cost nothing compiled.
-_word = int if vars(numba.config)["DISABLE_JIT"] else np.uint64
+_word = int if is_interpreted() else np.uint64
 
 _MASK = _word(0xFFFF_FFFF_FFFF_FFFF)
 _PRIME_1 = _word(0x9E37_79B1_85EB_CA87)

@@ -90,6 +90,15 @@ EXAMPLE = {
 # --- run --------------------------------------------------------------------------------------
 
 
+@pytest.fixture(autouse=True)
+def compiled_before(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As after the first run: nothing is said of compilation."""
+    cache = tmp_path_factory.mktemp("cache")
+    (cache / "kernels").mkdir()
+    (cache / "kernels" / f"table.encode-1.py{sys.version_info.major}{sys.version_info.minor}.nbi").touch()
+    monkeypatch.setattr("spectra.progress.cache_folder", lambda: cache)
+
+
 def test_run_answers_in_json_lines_in_a_pipe(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", str(folder / "reach.rq"), "--input", str(folder / "events")]) == 0
     captured = capsys.readouterr()
@@ -447,8 +456,8 @@ def test_compilation_is_announced_once(tmp_path: Path, monkeypatch: pytest.Monke
         announce_compilation(file)
         return file.getvalue()
 
-    monkeypatch.delenv("NUMBA_DISABLE_JIT", raising=False)
-    monkeypatch.setattr("spectra.jit.CACHE_FOLDER", tmp_path)
+    monkeypatch.setattr("spectra.progress.is_interpreted", lambda: False)
+    monkeypatch.setattr("spectra.progress.cache_folder", lambda: tmp_path)
     assert announced() == "compiling kernels, first run only\n"
     version = f"py{sys.version_info.major}{sys.version_info.minor}"
     (tmp_path / "kernels").mkdir()
@@ -457,8 +466,20 @@ def test_compilation_is_announced_once(tmp_path: Path, monkeypatch: pytest.Monke
     (tmp_path / "kernels" / f"table.encode-1.{version}.nbi").touch()
     assert announced() == ""
     (tmp_path / "kernels" / f"table.encode-1.{version}.nbi").unlink()
-    monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
+    monkeypatch.setattr("spectra.progress.is_interpreted", lambda: True)
     assert announced() == ""
+
+
+@pytest.mark.parametrize(("lines_of_input", "compiler"), [(10, False), (2_000, True)])
+def test_the_compiler_is_not_loaded_for_little_input(folder: Path, lines_of_input: int, compiler: bool) -> None:
+    stream = folder / "stream.nt"
+    stream.write_text("".join(edge(f"a{i}", f"b{i}") for i in range(lines_of_input)))
+    call = ["run", str(folder / "reach.rq"), "--input", str(stream), "--output", str(folder / "out")]
+    script = f"import sys, spectra.cli; spectra.cli.main({call!r}); print('numba' in sys.modules)"
+    environment = {name: value for name, value in os.environ.items() if name != "NUMBA_DISABLE_JIT"}
+    process = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=environment)
+    assert process.stdout.split()[-1] == str(compiler), process.stderr
+    assert (folder / "out").read_text().count('"+"') == lines_of_input
 
 
 def spectra_process(*arguments: str) -> subprocess.Popen[str]:
