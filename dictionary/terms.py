@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 import sys
 from dataclasses import dataclass
+from logging import getLogger
 from typing import TYPE_CHECKING, NoReturn
 
 from spectra.errors import StreamError
@@ -184,7 +185,23 @@ def to_rdflib(text: str) -> URIRef | BNode | RdflibLiteral:
         return RdflibLiteral(lexical, lang=language)
     if datatype == XSD_STRING:
         return RdflibLiteral(lexical)
-    return RdflibLiteral(lexical, datatype=URIRef(datatype), normalize=False)
+    with _quiet:
+        return RdflibLiteral(lexical, datatype=URIRef(datatype), normalize=False)
+
+
+class _Quiet:
+    """Keeps rdflib from logging a traceback for every literal that is not of its datatype: RDF allows them."""
+
+    def __enter__(self) -> None:
+        self._before = _RDFLIB_LOG.disabled
+        _RDFLIB_LOG.disabled = True
+
+    def __exit__(self, *_: object) -> None:
+        _RDFLIB_LOG.disabled = self._before
+
+
+_RDFLIB_LOG = getLogger("rdflib.term")
+_quiet = _Quiet()
 
 
 # --- from text ----------------------------------------------------------------------------

@@ -309,3 +309,9 @@ def test_subclasses_of_str_are_text():
 
     assert canonical(Text("<a:b>")) == ("<a:b>", "")
     assert type(canonical(Text("<a:b>"))[0]) is str
+
+
+def test_an_ill_typed_literal_is_no_reason_to_log(caplog):
+    term = to_rdflib('"next week"^^<http://www.w3.org/2001/XMLSchema#integer>')
+    assert str(term) == "next week"
+    assert not caplog.records
