@@ -15,7 +15,7 @@ from spectra.algebra.from_sparql import from_sparql
 from spectra.algebra.nodes import Source as GraphSource
 from spectra.arrival import arrival_order, merged
 from spectra.changes import Change, ChangeBatch
-from spectra.clock import FOREVER, NO_END, TimeLike, milliseconds
+from spectra.clock import FOREVER, TimeLike, milliseconds
 from spectra.continuous import Query
 from spectra.dictionary.dictionary import Dictionary
 from spectra.dictionary.hashing import hash_text
@@ -282,10 +282,7 @@ class Engine:
         """End of input: apply what waits, then let time go on until every window has closed."""
         told = self.finish()
         for timeline in self._timelines.values():
-            last = timeline.drained()
-            if last != NO_END:
-                timeline.reorder.greatest = max(timeline.reorder.greatest, last + timeline.reorder.lateness)
-                told += timeline.process(last, last)
+            told += timeline.drain()
         return told
 
     def _pass_time(self, time: int) -> list[ChangeBatch]:

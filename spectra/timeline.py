@@ -152,12 +152,15 @@ class Timeline:
         if upto is not None and upto != NO_END:
             yield from self._apply({}, upto)
 
-    def _apply(self, events: dict[str, EncodedEvents], upto: int) -> Iterator[ChangeBatch]:
-        """One portion of events through views, operators and reports."""
+    def _apply(
+        self, events: dict[str, EncodedEvents], upto: int, horizons: dict[str, int] | None = None
+    ) -> Iterator[ChangeBatch]:
+        """One portion of events through views, operators and reports; `horizons` are where queries stop earlier."""
         for state in self.windows:
             state.apply(_events_for(state, events), upto, self._dictionary)
         for query in self.queries:
-            batch = query.process(self._progress(query, upto))
+            reached = upto if horizons is None else max(query.now, horizons[query.name])
+            batch = query.process(self._progress(query, reached))
             if len(batch):
                 yield batch
         for state in self.windows:
@@ -182,16 +185,21 @@ class Timeline:
             held=held,
         )
 
-    def drained(self) -> int:
-        """The instant at which the last content has expired and been reported, `NO_END` if there is none."""
-        timed = [state for state in self.windows if state.spec.kind is WindowKind.TIME]
+    def drain(self) -> Iterator[ChangeBatch]:
+        """Let time go on, for each query until its last content has expired and been reported."""
+        horizons = {query.name: self._horizon(query) for query in self.queries}
+        last = max(horizons.values(), default=NO_END)
+        if last != NO_END:
+            self.reorder.greatest = max(self.reorder.greatest, last + self.reorder.lateness)
+            yield from self._apply({}, last, horizons)
+
+    def _horizon(self, query: Query) -> int:
+        """The instant at which the last content of a query's windows is over, `NO_END` if there is none."""
+        timed = [state for state in self.windows if query in state.queries and state.spec.kind is WindowKind.TIME]
         last = max((max(state.views.latest_end, state.unused_end) for state in timed), default=NO_END)
-        if last == NO_END:
-            return NO_END
-        for query in self.queries:
-            if query.query.report.policy is Policy.PERIODIC:
-                origin, period = query.query.windows[0].spec.t0, query.query.report.period or 1
-                last = max(last, origin - (origin - last) // period * period)
+        if query.query.report.policy is Policy.PERIODIC and self.reorder.greatest != NO_END:
+            origin, period = query.query.windows[0].spec.t0, query.query.report.period or 1
+            last = origin - (origin - max(last, self.reorder.greatest)) // period * period
         return last
 
 

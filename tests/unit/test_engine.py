@@ -464,3 +464,21 @@ def test_events_of_a_batch_that_come_together():
     engine = spectra.Engine()
     engine.register(query("RANGE 10s STEP 5s", output="ISTREAM"))
     assert shown(engine.run([concatenate(parts)])) == deltas("1 +a b | 2 +a c, +b c")
+
+
+def test_each_query_is_drained_for_itself():
+    # the short window holds a solution that never leaves; its closes end with its own content, however long
+    # the other query's window goes on
+    def text(name: str, seconds: int) -> str:
+        return f"""REGISTER RSTREAM <urn:{name}> AS SELECT ?x FROM NAMED WINDOW <urn:w> ON <urn:s> [RANGE {seconds}s]
+                   WHERE {{ WINDOW <urn:w> {{ ?a <urn:p> ?b }} VALUES ?x {{ 1 }} }}"""
+
+    def closes(*texts: str) -> list[str]:
+        engine = spectra.Engine()
+        for one in texts:
+            engine.register(one)
+        event = from_triples("urn:s", 1_000, "<urn:a> <urn:p> <urn:b> .", ())
+        return [change.at for change in engine.run([event]) if change.query == "urn:short"]
+
+    assert closes(text("short", 5)) == ["1970-01-01T00:00:05.000Z"]
+    assert closes(text("short", 5), text("long", 50)) == ["1970-01-01T00:00:05.000Z"]
