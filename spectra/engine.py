@@ -54,6 +54,7 @@ class Engine:
         self._state_limit = state_limit
         self._timelines: dict[int, Timeline] = {}
         self._queries: dict[str, Query] = {}
+        self._summaries: dict[str, Summary] = {}
 
     # --- queries ------------------------------------------------------------------------------
 
@@ -107,6 +108,7 @@ class Engine:
         self._load_static(registered, {graph: (views[graph], rows) for graph, rows in static_triples.items()})
         timeline.queries.append(registered)
         self._queries[query.name] = registered
+        self._summaries.clear()
         return registered
 
     def _free_name(self) -> str:
@@ -155,6 +157,7 @@ class Engine:
 
     def _remove(self, query: Query) -> None:
         del self._queries[query.name]
+        self._summaries.clear()
         for timeline in self._timelines.values():
             if query in timeline.queries:
                 timeline.remove(query)
@@ -162,6 +165,11 @@ class Engine:
 
     def summary(self, stream: str) -> Summary:
         """Which triples of a stream some registered query can use."""
+        if stream not in self._summaries:
+            self._summaries[stream] = self._summarised(stream)
+        return self._summaries[stream]
+
+    def _summarised(self, stream: str) -> Summary:
         wanted: Wanted[int] = set()
         everything = False
         for timeline in self._timelines.values():

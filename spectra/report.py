@@ -156,11 +156,8 @@ class ChangeReport:
 
     def __init__(self, query: ContinuousQuery, width: int, *, keyed: bool) -> None:
         self.evaluations = Evaluations(query)
-        self._signs = {
-            OutputOperator.ISTREAM: (1,),
-            OutputOperator.DSTREAM: (-1,),
-            OutputOperator.CHANGES: (1, -1),
-        }[query.output]
+        self._entering = query.output is not OutputOperator.DSTREAM
+        self._leaving = query.output is not OutputOperator.ISTREAM
         self._keyed = keyed
         self.pending = Deltas.empty(width)
 
@@ -174,7 +171,7 @@ class ChangeReport:
             deltas, keys = deltas.take(seen), keys[seen]
         if not (self._keyed and (deltas.sign > 0).all()):
             deltas, keys = net_changes(deltas, keys)
-        told = np.isin(deltas.sign, self._signs)
+        told = (deltas.sign > 0) & self._entering | (deltas.sign < 0) & self._leaving
         return Told(keys[told] >> 1, deltas.sign[told], deltas.until[told], deltas.rows[told])
 
 

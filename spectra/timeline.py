@@ -145,11 +145,13 @@ class Timeline:
         """Apply the waiting events with times up to `limit`, then let time pass to `upto` (if given)."""
         released = self.reorder.release(limit)
         live = max((state.views.live for state in self.windows), default=0)
+        reached = NO_END
         for events, last in _portions(released, min(max(live, _LEAST_PORTION), _MOST_PORTION)):
             yield from self._apply(events, last)
+            reached = last
         for events_of_stream in released.values():
             self._dictionary.release(events_of_stream.triples.ravel())
-        if upto is not None and upto != NO_END:
+        if upto is not None and upto not in (NO_END, reached):
             yield from self._apply({}, upto)
 
     def _apply(
