@@ -66,10 +66,11 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
         return function
     import numba
 
+    config: Any = numba.config
     with _decorating:  # other users of numba keep their own place
-        others, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(cache_folder())
+        others, config.CACHE_DIR = config.CACHE_DIR, str(cache_folder())
         try:
             compiled: Callable[..., Any] = numba.njit(**_OPTIONS)(function)
         finally:
-            numba.config.CACHE_DIR = others
+            config.CACHE_DIR = others
     return compiled
