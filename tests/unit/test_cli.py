@@ -490,6 +490,8 @@ def spectra_process(*arguments: str) -> subprocess.Popen[str]:
         stderr=subprocess.PIPE,
         text=True,
         cwd=Path(__file__).parents[2],
+        # where the suite runs in the background, interrupts are ignored, and a child would ignore them too
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
     watchdog = threading.Timer(120, process.kill)
     watchdog.daemon = True
