@@ -482,3 +482,14 @@ def test_each_query_is_drained_for_itself():
 
     assert closes(text("short", 5)) == ["1970-01-01T00:00:05.000Z"]
     assert closes(text("short", 5), text("long", 50)) == ["1970-01-01T00:00:05.000Z"]
+
+
+@pytest.mark.parametrize(
+    "pattern", ["?a <urn:p> ?b . ?c <urn:p> ?d", "{ ?a <urn:p> ?b } { SELECT * { ?c <urn:p> ?d } }"]
+)
+def test_a_product_that_nobody_meant_ends_with_a_limit(pattern, monkeypatch):
+    monkeypatch.setattr("spectra.operators.kernels.output.MOST_DELTAS", 50_000)
+    engine = spectra.Engine()
+    engine.register(f"SELECT * {{ {pattern} }}", range="PT1H")
+    with pytest.raises(ResourceError, match="changes"):
+        engine.push("".join(f"<urn:a{i}> <urn:p> <urn:b{i}> .\n" for i in range(300)), at=0)

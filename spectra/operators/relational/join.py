@@ -87,7 +87,8 @@ class HashJoin:
             )
             if written:
                 parts.append(Deltas(out.at[:written], out.sign[:written], out.until[:written], out.rows[:written]))
-            room *= 4
+            if written == 0 or room < 1 << 20:
+                room *= 4
         if self._counts[1]:
             raise InternalError("a join was told of a row that leaves and never came")
         return Deltas.concatenate(parts) if parts else Deltas.empty(len(self.variables))
