@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from glob import glob
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, Literal, TextIO
 
 from spectra.errors import (
     InternalError,
@@ -27,6 +27,7 @@ from spectra.errors import (
 
 if TYPE_CHECKING:
     from spectra.engine import Engine
+    from spectra.keeper import Keeper
     from spectra.sparql.query import ContinuousQuery
     from spectra.streams.source import Source
 
@@ -105,14 +106,23 @@ def _run(options: argparse.Namespace) -> int:
     queries = _queries(options)
     sources = _sources(options, queries)
     queries = _on_the_only_stream(queries, sources)
-    with _output(options.output) as file, _engine(options) as engine:
+    keeper = _keeper(options, queries)
+    if keeper is not None and keeper.finished:
+        print(f'the run of the checkpoint "{options.checkpoint}" is complete', file=sys.stderr)
+        return DONE
+    resumed = keeper is not None and keeper.resumed
+    with _output(options.output, append=resumed) as file, _engine(options, append=resumed) as engine:
         name = options.format or ("table" if file.isatty() else "jsonl")
         writer = writer_for(name, [entry.query for entry in queries], file)
         for entry in queries:
-            engine.register(entry.query, folder=entry.folder)
+            static = keeper.static(entry.query.name) if keeper is not None else None
+            engine.register(entry.query, folder=entry.folder, static=static)
         hold_back = HoldBack() if len({_lateness(entry.query) for entry in queries}) > 1 else None
+        position = None
+        if keeper is not None:
+            position = keeper.begin(engine, writer, hold_back, file)
         progress = Progress(engine, sys.stderr)
-        run = engine.run(*sources, drain=options.drain, **_reading(options), **_following(options))
+        run = engine.run(*sources, drain=options.drain, position=position, **_reading(options), **_following(options))
         try:
             with _interrupted_by_sigterm(options.follow), _running(engine):
                 for told in run.portions():
@@ -120,6 +130,8 @@ def _run(options: argparse.Namespace) -> int:
                     writer.write(hold_back.upto(told, reached_time(engine)) if hold_back else told)
                     if options.follow:
                         writer.flush()
+                    if keeper is not None:
+                        keeper.portion_written()
                     progress.show()
         except KeyboardInterrupt:
             if not options.follow:
@@ -129,6 +141,8 @@ def _run(options: argparse.Namespace) -> int:
             if hold_back:
                 writer.write(hold_back.upto([], FOREVER))
             writer.flush()
+        if keeper is not None and not options.follow:
+            keeper.save(finished=True)
         for line in summary_lines(engine, sources, progress.seconds):
             print(line, file=sys.stderr)
     return DONE
@@ -140,11 +154,54 @@ def _refuse_what_is_not_there(options: argparse.Namespace) -> None:
             "the engine spark is not available in this version",
             hint="Leave out --master, and use --engine embedded, which is the default.",
         )
-    if options.checkpoint is not None:
-        raise UnsupportedError(
-            "--checkpoint is not available in this version",
-            hint="Without it, a run starts at the first event.",
+
+
+#: What must be the same for a run to go on from a checkpoint, beside the queries.
+_OF_THE_CALL = (
+    "range",
+    "step",
+    "input",
+    "stream",
+    "time_from",
+    "event_size",
+    "start",
+    "interval",
+    "validate",
+    "drain",
+    "follow",
+    "format",
+    "output",
+    "quarantine",
+)
+
+
+def _keeper(options: argparse.Namespace, queries: list[QueryFile]) -> Keeper | None:
+    """What keeps the checkpoints of a run, if they are asked for."""
+    if options.checkpoint is None:
+        return None
+    if options.output is None:
+        raise QueryError(
+            "--checkpoint needs --output FILE",
+            detail="What has gone to standard output cannot be taken back.",
+            hint="Name a file: --output FILE.",
         )
+    from spectra.keeper import Keeper
+    from spectra.static import load_static
+
+    static = {
+        entry.query.name: {
+            iri: load_static(iri, entry.folder, {})
+            for iri in dict.fromkeys((*entry.query.static, *entry.query.static_named))
+        }
+        for entry in queries
+    }
+    return Keeper(
+        options.checkpoint,
+        call={f"--{name.replace('_', '-')}": getattr(options, name) for name in _OF_THE_CALL},
+        queries=[(entry.query.name, entry.query.text) for entry in queries],
+        static=static,
+        seconds=options.checkpoint_interval,
+    )
 
 
 def _following(options: argparse.Namespace) -> dict[str, Any]:
@@ -169,7 +226,7 @@ def _interrupted_by_sigterm(follow: bool) -> Iterator[None]:
 
 
 @contextmanager
-def _output(path: str | None) -> Iterator[TextIO]:
+def _output(path: str | None, *, append: bool = False) -> Iterator[TextIO]:
     """Where answers go, in UTF-8 whatever the locale says."""
     if path is None:
         reconfigure = getattr(sys.stdout, "reconfigure", None)
@@ -178,13 +235,13 @@ def _output(path: str | None) -> Iterator[TextIO]:
         yield sys.stdout
         sys.stdout.flush()
         return
-    with _opened(path) as file:
+    with _opened(path, "a" if append else "w") as file:
         yield file
 
 
-def _opened(path: str) -> TextIO:
+def _opened(path: str, mode: Literal["a", "w"]) -> TextIO:
     try:
-        return open(path, "w", encoding="utf-8", newline="")
+        return open(path, mode, encoding="utf-8", newline="")
     except OSError as error:
         raise QueryError(
             f'cannot write the output file "{path}"',
@@ -420,12 +477,13 @@ def _on_the_only_stream(queries: list[QueryFile], sources: list[Source]) -> list
 
 
 @contextmanager
-def _engine(options: argparse.Namespace) -> Iterator[Engine]:
+def _engine(options: argparse.Namespace, *, append: bool = False) -> Iterator[Engine]:
     from spectra.engine import Engine
     from spectra.streams.quarantine import Quarantine
 
     engine = Engine(state_limit=getattr(options, "state_limit", None))
-    with Quarantine(getattr(options, "quarantine", None), getattr(options, "strict", False)) as quarantine:
+    path, strict = getattr(options, "quarantine", None), getattr(options, "strict", False)
+    with Quarantine(path, strict, append=append) as quarantine:
         engine.quarantine = quarantine
         yield engine
 
@@ -468,7 +526,14 @@ def _parser() -> argparse.ArgumentParser:
         help="default: table on a terminal, jsonl otherwise",
     )
     run.add_argument("--output", metavar="FILE", help="where answers go; default: standard output")
-    run.add_argument("--checkpoint", metavar="DIR", help="resume after a stop")
+    run.add_argument("--checkpoint", metavar="DIR", help="resume after a stop; with --output FILE")
+    run.add_argument(
+        "--checkpoint-interval",
+        type=_seconds_or_none,
+        default=1.0,
+        metavar="D",
+        help="least time from one checkpoint to the next; default: 1s",
+    )
     run.add_argument("--follow", action="store_true", help="keep watching a folder; Ctrl-C ends")
     run.add_argument(
         "--idle",
@@ -550,15 +615,19 @@ def _bytes(text: str) -> int:
 
 
 def _seconds(text: str) -> float:
+    length = _seconds_or_none(text)
+    if length == 0:
+        raise argparse.ArgumentTypeError("an idle time of zero makes every event an instant of its own")
+    return length
+
+
+def _seconds_or_none(text: str) -> float:
     from spectra.clock import duration
 
     try:
-        length = duration(text)
+        return duration(text) / 1000
     except QueryError as error:
         raise argparse.ArgumentTypeError(str(error).replace("\n", "; ")) from None
-    if length == 0:
-        raise argparse.ArgumentTypeError("an idle time of zero makes every event an instant of its own")
-    return length / 1000
 
 
 class _Version(argparse.Action):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,11 +18,25 @@ from spectra.dictionary.dictionary import Dictionary
 from spectra.operators.build import Demand, build
 from spectra.operators.contract import Deltas
 from spectra.planner.physical import PhysicalPlan, explain_physical
-from spectra.report import Evaluations, Progress, Told, report_for
+from spectra.report import AnswerReport, AskReport, Evaluations, Progress, Told, report_for
 from spectra.sparql.query import ContinuousQuery, Form, OutputOperator, Policy
 
 if TYPE_CHECKING:
     from spectra.views.view import WindowViews
+
+
+@dataclass(slots=True)
+class QueryState:
+    """What a query knows beside the content of its windows; `answer` is that of RSTREAM, the rest of ASK."""
+
+    first_event: int | None
+    done: int | None
+    now: int
+    reported: int
+    pending: Deltas
+    answer: Deltas
+    count: int = 0
+    last: bool | None = None
 
 
 class Query:
@@ -88,6 +103,40 @@ class Query:
             begun.append(self._begun)
             self._begun = None
         return begun
+
+    def state(self) -> QueryState:
+        """What `resume` needs."""
+        report = self._report
+        width = report.pending.rows.shape[1]
+        state = QueryState(
+            first_event=self.evaluations.first_event,
+            done=self.evaluations.done,
+            now=self.now,
+            reported=self.reported,
+            pending=report.pending,
+            answer=report.answer() if isinstance(report, AnswerReport) else Deltas.empty(width),
+        )
+        if isinstance(report, AskReport):
+            state.count, state.last = report.value
+        return state
+
+    def resume(self, state: QueryState) -> None:
+        """Go on from a saved state; the logs of the windows say that all they hold has just entered.
+
+        The operators take that as their input, and what follows from it has been told before.
+        """
+        if state.first_event is not None:
+            self._begin(NO_END)
+        self.operator.process()
+        self.evaluations.resume(state.first_event, state.done)
+        self.now, self.reported = state.now, state.reported
+        report = self._report
+        report.pending = state.pending
+        self._hold(state.pending.rows.ravel(), np.zeros(0, np.int32))
+        if isinstance(report, AnswerReport):
+            report.resume(state.answer)
+        elif isinstance(report, AskReport):
+            report.resume(state.count, state.last)
 
     def _hold(self, entering: NDArray[np.int32], leaving: NDArray[np.int32]) -> None:
         if len(entering):

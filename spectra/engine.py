@@ -21,6 +21,7 @@ from spectra.dictionary.dictionary import Dictionary
 from spectra.dictionary.hashing import hash_text
 from spectra.errors import QueryError, ResourceError, UnsupportedError
 from spectra.planner.physical import PhysicalPlan, physical_plan, sources, wanted_triples
+from spectra.position import Position
 from spectra.reorder import EncodedEvents
 from spectra.sparql import parse_query
 from spectra.sparql.query import ContinuousQuery, Form, OutputOperator, Policy
@@ -208,13 +209,20 @@ class Engine:
         """Let time pass: what expired and what closed."""
         return list(_in_order(self._pass_time(milliseconds(time))))
 
-    def run(self, *inputs: Source | Iterable[EventBatch | None], drain: bool = True, **options: Any) -> Run:
+    def run(
+        self,
+        *inputs: Source | Iterable[EventBatch | None],
+        drain: bool = True,
+        position: Position | None = None,
+        **options: Any,
+    ) -> Run:
         """Read sources to their end; iterate over the changes, or take them as batches or Arrow.
 
-        With `drain`, time then goes on until every window that holds content has closed. Options go to
-        `Source.batches`: `validate`, `follow`, `idle`.
+        With `drain`, time then goes on until every window that holds content has closed. `position` keeps
+        count of what was taken, and leaves out what was taken before. Options go to `Source.batches`:
+        `validate`, `follow`, `idle`.
         """
-        return Run(self, inputs, drain, options)
+        return Run(self, inputs, drain, position, options)
 
     def the_stream(self, stream: str | None) -> str:
         """The given stream, or the only one that the queries read."""
@@ -301,6 +309,13 @@ class Engine:
             told += timeline.process(limit, limit)
         return told
 
+    # --- checkpoints --------------------------------------------------------------------------
+
+    @property
+    def timelines(self) -> tuple[Timeline, ...]:
+        """The timelines in the order in which queries opened them."""
+        return tuple(self._timelines.values())
+
     # --- what it takes ------------------------------------------------------------------------
 
     def _check_limit(self) -> None:
@@ -340,11 +355,13 @@ class Run:
         engine: Engine,
         inputs: tuple[Source | Iterable[EventBatch | None], ...],
         drain: bool,
+        position: Position | None,
         options: dict[str, Any],
     ) -> None:
         self._engine = engine
         self._inputs = inputs
         self._drain = drain
+        self._position = position
         self._options = options
 
     def __iter__(self) -> Iterator[Change]:
@@ -373,16 +390,22 @@ class Run:
             else merged(iterators)
         )
         for batches in arriving:
-            yield engine.flush() if batches is None else engine.offer(batches, complete=False)
+            told = engine.flush() if batches is None else engine.offer(batches, complete=False)
+            if self._position is not None and batches is not None:
+                self._position.took(batches)
+            yield told
         yield engine.drain() if self._drain else engine.finish()
 
     def _open(self, source: Source | Iterable[EventBatch | None]) -> Iterator[EventBatch | None]:
+        position = self._position
         if not isinstance(source, Source):
-            return iter(source)
+            return iter(source) if position is None else position.rest(source)
         engine = self._engine
         stream = source.stream or engine.the_stream(None)
-        batches = source.batches(engine.summary(stream), engine.quarantine, **self._options)
-        return (_of_stream(batch, stream) for batch in batches)
+        quarantine = engine.quarantine if position is None else position.quarantine(stream, engine.quarantine)
+        batches = source.batches(engine.summary(stream), quarantine, **self._options)
+        of_stream = (_of_stream(batch, stream) for batch in batches)
+        return of_stream if position is None else position.rest(of_stream, stream)
 
 
 def _of_stream(batch: EventBatch | None, stream: str) -> EventBatch | None:

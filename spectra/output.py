@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
-from typing import Protocol, TextIO
+from typing import Any, Protocol, TextIO
 
 import numpy as np
 
@@ -38,6 +38,14 @@ class Writer(Protocol):
 
     def flush(self) -> None:
         """Write what is held back, for whoever waits for it."""
+        ...
+
+    def state(self) -> dict[str, Any]:
+        """What a writer that goes on with the same file needs to know, as JSON can hold it."""
+        ...
+
+    def resume(self, state: dict[str, Any]) -> None:
+        """Go on with the file of the writer whose `state` it was."""
         ...
 
 
@@ -88,6 +96,15 @@ class HoldBack:
     def __init__(self) -> None:
         self._held: list[ChangeBatch] = []
 
+    @property
+    def held(self) -> Sequence[ChangeBatch]:
+        """What waits."""
+        return self._held
+
+    def resume(self, held: Sequence[ChangeBatch]) -> None:
+        """Let these wait, from another process."""
+        self._held = list(held)
+
     def upto(self, told: Iterable[ChangeBatch], time: int) -> list[ChangeBatch]:
         """Of all that has been told, what lies at or before a time that every query has reached."""
         ready, held = [], []
@@ -124,6 +141,12 @@ class JsonWriter:
 
     def flush(self) -> None:
         self._file.flush()
+
+    def state(self) -> dict[str, Any]:
+        return {}
+
+    def resume(self, state: dict[str, Any]) -> None:
+        """A line stands for itself."""
 
     def _lines(self, batch: ChangeBatch) -> Iterator[str]:
         times = self._times
@@ -191,9 +214,10 @@ class CsvWriter:
         self._columns = _Columns(queries)
         self._times = _Times()
         self._csv = csv.writer(file)
-        self._csv.writerow(["at", "op", "query", *self._columns.names, "until"])
+        self._has_header = False
 
     def write(self, told: Sequence[ChangeBatch]) -> None:
+        self._write_header()
         for batch in in_order(told):
             terms = {code: _plain(text) for code, text in enumerate(batch.terms)}
             for at, op, until, row, boolean in batch.rows():
@@ -202,7 +226,19 @@ class CsvWriter:
                 self._csv.writerow([self._times[at], OPS[op], batch.query, *values, ending])
 
     def flush(self) -> None:
+        self._write_header()
         self._file.flush()
+
+    def state(self) -> dict[str, Any]:
+        return {"header": self._has_header}
+
+    def resume(self, state: dict[str, Any]) -> None:
+        self._has_header = state["header"]
+
+    def _write_header(self) -> None:
+        if not self._has_header:
+            self._csv.writerow(["at", "op", "query", *self._columns.names, "until"])
+            self._has_header = True
 
 
 def _plain(text: str) -> str:
@@ -246,6 +282,12 @@ class TableWriter:
     def flush(self) -> None:
         self._print()
         self._file.flush()
+
+    def state(self) -> dict[str, Any]:
+        return {"rows": self._rows, "widths": self._widths}
+
+    def resume(self, state: dict[str, Any]) -> None:
+        self._rows, self._widths = state["rows"], state["widths"]
 
     def _print(self) -> None:
         for row in self._rows:
@@ -331,6 +373,12 @@ class QuadWriter:
 
     def flush(self) -> None:
         self._file.flush()
+
+    def state(self) -> dict[str, Any]:
+        return {"latest": self._latest}
+
+    def resume(self, state: dict[str, Any]) -> None:
+        self._latest = {query: (at, number) for query, (at, number) in state["latest"].items()}
 
     def _graph(self, query: str, at: int) -> str:
         """A graph name that was not there before; an instant may be told of in more than one go."""

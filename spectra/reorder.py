@@ -122,6 +122,10 @@ class Reorder:
             self._waiting[stream] = rest
         return released
 
+    def waiting_events(self) -> dict[str, EncodedEvents]:
+        """The events that wait, by stream."""
+        return {stream: events for stream, events in self._waiting.items() if len(events)}
+
     @property
     def waiting(self) -> int:
         """How many events wait."""

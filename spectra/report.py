@@ -67,6 +67,15 @@ class Evaluations:
         self.first_event: int | None = None
 
     @property
+    def done(self) -> int | None:
+        """The instant up to which evaluations are behind us."""
+        return self._done
+
+    def resume(self, first_event: int | None, done: int | None) -> None:
+        """Go on where another process was."""
+        self.first_event, self._done = first_event, done
+
+    @property
     def _time_windows(self) -> list[Window]:
         return [window for window in self._windows if window.spec.kind is WindowKind.TIME]
 
@@ -219,6 +228,16 @@ class AnswerReport:
             np.concatenate([part.rows for part in told]),
         )
 
+    def answer(self) -> Deltas:
+        """The answer that the last evaluation saw, as rows that enter."""
+        entries = np.flatnonzero(self._answer.copies)
+        entries = np.repeat(entries, self._answer.copies[entries])
+        return Deltas.entering(0, self._answer.until[entries], self._answer.rows[entries])
+
+    def resume(self, answer: Deltas) -> None:
+        """Hold the answer that another process told last."""
+        self._apply(answer, 0, len(answer))
+
     def _filled(self, deltas: Deltas) -> list[tuple[int | None, int | None]]:
         """The stretches of time (since, upto) in which the answer is not empty; None for no limit.
 
@@ -274,6 +293,15 @@ class AskReport:
         self._always = query.output is OutputOperator.RSTREAM
         self._count = 0
         self._last: bool | None = None
+
+    @property
+    def value(self) -> tuple[int, bool | None]:
+        """How many solutions the last evaluation saw, and what it told."""
+        return self._count, self._last
+
+    def resume(self, count: int, last: bool | None) -> None:
+        """Go on from the value that another process told last."""
+        self._count, self._last = count, last
 
     def tell(self, deltas: Deltas, progress: Progress) -> Told:
         self.evaluations.note_first_event(progress)

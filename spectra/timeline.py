@@ -96,6 +96,17 @@ class WindowState:
             return events.triples, events.sign, events.event_first
         return events.triples[usable], events.sign[usable], np.append(0, np.cumsum(usable))[events.event_first]
 
+    def fill(
+        self,
+        triples: NDArray[np.int32],
+        valid_from: NDArray[np.int64],
+        valid_to: NDArray[np.int64],
+        dictionary: Dictionary,
+    ) -> None:
+        """Hold the rows of a saved window."""
+        self.views.fill(triples, valid_from, valid_to)
+        dictionary.retain(self.views.entered_terms())
+
     def held_terms(self) -> NDArray[np.int32]:
         """The terms of all triples in the views, three for each."""
         rows, columns = self.views.rows(), self.views.columns

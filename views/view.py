@@ -173,6 +173,26 @@ class WindowViews:
         self.live += int(np.count_nonzero(kinds > 0)) - int(np.count_nonzero(kinds < 0))
         return self.log
 
+    def fill(self, triples: NDArray[np.int32], valid_from: NDArray[np.int64], valid_to: NDArray[np.int64]) -> None:
+        """Put the rows of a saved window into this empty one; its log then says that they entered.
+
+        They enter before all time, so that nothing of them expires, and in the order of their ends, which
+        the timelist keeps.
+        """
+        order = np.argsort(valid_to, kind="stable")
+        ends, first = np.unique(valid_to[order], return_index=True)
+        before = np.full(len(ends), NO_END, np.int64)
+        self.apply(
+            triples[order],
+            np.ones(len(order), np.int8),
+            np.append(first, len(order)).astype(np.int64),
+            before,
+            before.copy(),
+            ends,
+            NO_END,
+        )
+        self.columns.valid_from[self.log.row] = valid_from[order]
+
     def _reserve(self, operations: int) -> None:
         """Room for the worst case of a batch, so that the kernel never runs out."""
         while self.timelist.bounds[2] < operations:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections import Counter
 from pathlib import Path
 from types import TracebackType
@@ -58,6 +59,19 @@ class Quarantine:
                 detail=shown or None,
                 hint="Without strict reading such lines are set aside, and the rest is used.",
             )
+
+    def resume(self, reasons: dict[str, int]) -> None:
+        """Count what was set aside before."""
+        self.reasons.update(reasons)
+        self.count += sum(reasons.values())
+
+    def synced(self) -> int:
+        """How many bytes of records are safe on disk: all there are; 0 without a file."""
+        if self._file is None:
+            return 0
+        self._file.flush()
+        os.fsync(self._file.fileno())
+        return os.fstat(self._file.fileno()).st_size
 
     def close(self) -> None:
         if self._file is not None:

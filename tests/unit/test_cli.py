@@ -267,7 +267,7 @@ def test_several_streams(folder: Path, capsys: pytest.CaptureFixture[str]) -> No
         (["--input=events", "--format=nq"], "QueryError: the answers of <http://e/reach> are no triples"),
         (["--input=events", "--engine=spark"], "UnsupportedError: the engine spark is not available"),
         (["--input=events", "--master=local[2]"], "UnsupportedError: the engine spark is not available"),
-        (["--input=events", "--checkpoint=state"], "UnsupportedError: --checkpoint is not available"),
+        (["--input=events", "--checkpoint=state"], "QueryError: --checkpoint needs --output FILE"),
         (["--input=edges.nt", "--follow"], "StreamError: cannot follow one file"),
         (["reach.rq", "--input=events"], "QueryError: two queries are named <http://e/reach>"),
     ],

@@ -1,0 +1,298 @@
+"""Checkpoints: the state of an engine as arrays in a folder, and the way back.
+
+Terms are saved as texts and rows as positions among them; ids are of one process only. The state of
+operators is not saved: they take the rows of the restored windows as their input.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import zipfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spectra.changes import ChangeBatch
+from spectra.continuous import QueryState
+from spectra.dictionary.dictionary import Dictionary
+from spectra.engine import Engine
+from spectra.errors import QueryError
+from spectra.operators.contract import Deltas
+from spectra.reorder import EncodedEvents
+
+#: Raised whenever older checkpoints can no longer be read.
+FORMAT_VERSION = 1
+
+_FACTS, _ARRAYS = "facts.json", "arrays.npz"
+_UNFINISHED = "unfinished"
+_EVENTS = ("sign", "event_first", "event_time", "event_size", "arrival")
+
+
+@dataclass(slots=True)
+class State:
+    """What is saved: facts as JSON has them, and arrays by name."""
+
+    facts: dict[str, Any]
+    arrays: dict[str, NDArray[Any]]
+
+
+class Checkpoints:
+    """The checkpoints in a folder: numbered, complete once they have their number; the highest counts."""
+
+    def __init__(self, folder: str | Path) -> None:
+        self._folder = Path(folder)
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise QueryError(
+                f'cannot keep checkpoints in "{folder}"', detail=error.strerror, hint="Name a folder."
+            ) from None
+        self._number = max(self._numbers(), default=0)
+
+    def _numbers(self) -> list[int]:
+        return [int(path.name) for path in self._folder.iterdir() if path.name.isdecimal() and path.is_dir()]
+
+    def latest(self) -> State | None:
+        """The last complete checkpoint, None where there is none."""
+        if not self._number:
+            return None
+        folder = self._folder / str(self._number)
+        try:
+            facts = json.loads((folder / _FACTS).read_text(encoding="utf-8"))
+            version = facts["version"]
+            if version == FORMAT_VERSION:
+                with np.load(folder / _ARRAYS, allow_pickle=False) as arrays:
+                    return State(facts, {name: arrays[name] for name in arrays.files})
+        except (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile) as error:
+            raise QueryError(
+                f'cannot read the checkpoint "{folder}"',
+                detail=str(error),
+                hint="Start from the beginning with an empty folder.",
+            ) from None
+        raise QueryError(
+            f'the checkpoint "{folder}" is of another version of Spectra',
+            detail=f"Its format is {version}, and this version reads {FORMAT_VERSION}.",
+            hint="Go on with the version that wrote it, or start from the beginning with an empty folder.",
+        )
+
+    def save(self, state: State) -> None:
+        """Put a checkpoint in the place of the one before, at once and for good."""
+        unfinished = self._folder / _UNFINISHED
+        shutil.rmtree(unfinished, ignore_errors=True)
+        unfinished.mkdir()
+        with (unfinished / _FACTS).open("w", encoding="utf-8") as file:
+            json.dump({"version": FORMAT_VERSION, **state.facts}, file)
+            file.flush()
+            os.fsync(file.fileno())
+        with (unfinished / _ARRAYS).open("wb") as octets:
+            np.savez(octets, **state.arrays)  # type: ignore[arg-type]
+            octets.flush()
+            os.fsync(octets.fileno())
+        _sync_folder(unfinished)
+        earlier = self._numbers()
+        self._number += 1
+        unfinished.rename(self._folder / str(self._number))
+        _sync_folder(self._folder)
+        for number in earlier:
+            shutil.rmtree(self._folder / str(number), ignore_errors=True)
+
+
+def _sync_folder(folder: Path) -> None:
+    """A new name in a folder is on disk when the folder is."""
+    if os.name == "nt":  # folders cannot be opened there
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+# --- an engine ------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _Saving:
+    """Arrays on their way out; those of term ids get positions once all ids are known."""
+
+    arrays: dict[str, NDArray[Any]] = field(default_factory=dict)
+    ids: dict[str, NDArray[np.int32]] = field(default_factory=dict)
+
+    def deltas(self, name: str, deltas: Deltas) -> None:
+        for column in ("at", "sign", "until"):
+            self.arrays[f"{name}.{column}"] = getattr(deltas, column)
+        self.ids[f"{name}.rows"] = deltas.rows
+
+    def finished(self, dictionary: Dictionary) -> dict[str, NDArray[Any]]:
+        """All arrays, with the texts of the terms; position 0 is no term."""
+        none = np.zeros(1, np.int32)
+        known = np.unique(np.concatenate([none, *(ids.ravel() for ids in self.ids.values())]))
+        for name, ids in self.ids.items():
+            self.arrays[name] = np.searchsorted(known, ids).astype(np.int32).reshape(ids.shape)
+        return {**self.arrays, **_texts(dictionary, known[1:])}
+
+
+def _texts(dictionary: Dictionary, terms: NDArray[np.int32]) -> dict[str, NDArray[Any]]:
+    """The terms in the columns that `Dictionary.encode` takes."""
+    table = dictionary.checkpoint()
+    length, tag = table["length"][terms], table["tag"][terms]
+    # the tag as printed stands behind the canonical text
+    sizes = length.astype(np.int64) + tag
+    start = np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes)))
+    octets = np.repeat(table["start"][terms] - start[:-1], sizes) + np.arange(start[-1])
+    return {
+        "terms.text": table["arena"][octets],
+        "terms.start": start[:-1],
+        "terms.length": length,
+        "terms.tag": tag,
+        "terms.hashes": table["hashes"][terms],
+    }
+
+
+def saved(engine: Engine) -> State:
+    """The state of an engine between two portions of its input.
+
+    Its queries must have been registered before the first event.
+    """
+    saving = _Saving()
+    timelines = []
+    for at, timeline in enumerate(engine.timelines):
+        waiting = timeline.reorder.waiting_events()
+        for number, events in enumerate(waiting.values()):
+            for column in _EVENTS:
+                saving.arrays[f"waiting.{at}.{number}.{column}"] = getattr(events, column)
+            saving.ids[f"waiting.{at}.{number}.triples"] = events.triples
+        for number, window in enumerate(timeline.windows):
+            if window.since:
+                raise QueryError(
+                    "a query that was registered after the first event cannot be saved",
+                    hint="Register all queries first.",
+                )
+            rows, columns = window.views.rows(), window.views.columns
+            name = f"window.{at}.{number}"
+            saving.arrays[f"{name}.valid_from"] = columns.valid_from[rows]
+            saving.arrays[f"{name}.valid_to"] = columns.valid_to[rows]
+            saving.ids[f"{name}.triples"] = np.column_stack(
+                (columns.subject[rows], columns.predicate[rows], columns.object[rows])
+            )
+        timelines.append(
+            {
+                "lateness": timeline.reorder.lateness,
+                "greatest": timeline.reorder.greatest,
+                "late": timeline.late,
+                "waiting": list(waiting),
+                "windows": [
+                    {"stream": window.stream, "events": window.events, "unused_end": window.unused_end}
+                    for window in timeline.windows
+                ],
+            }
+        )
+    queries = []
+    for at, query in enumerate(engine.queries):
+        state = query.state()
+        saving.deltas(f"pending.{at}", state.pending)
+        saving.deltas(f"answer.{at}", state.answer)
+        queries.append(
+            {
+                "name": query.name,
+                "text": query.query.text,
+                **{name: getattr(state, name) for name in ("first_event", "done", "now", "reported", "count", "last")},
+            }
+        )
+    facts = {"events": engine.events, "timelines": timelines, "queries": queries}
+    return State(facts, saving.finished(engine.dictionary))
+
+
+def restore(engine: Engine, state: State) -> None:
+    """Bring an engine, in which the same queries have just been registered, to a saved state."""
+    facts, arrays = state.facts, state.arrays
+    _check_queries(engine, facts)
+    dictionary = engine.dictionary
+    encoded = dictionary.encode(*(arrays[f"terms.{name}"] for name in ("text", "start", "length", "tag", "hashes")))
+    ids = np.concatenate((np.zeros(1, np.int32), encoded))
+    for at, (timeline, known) in enumerate(zip(engine.timelines, facts["timelines"], strict=True)):
+        timeline.reorder.greatest, timeline.late = known["greatest"], known["late"]
+        for number, stream in enumerate(known["waiting"]):
+            name = f"waiting.{at}.{number}"
+            triples = ids[arrays[f"{name}.triples"]]
+            dictionary.retain(triples.ravel())
+            timeline.reorder.add(stream, EncodedEvents(triples, *(arrays[f"{name}.{column}"] for column in _EVENTS)))
+        for number, (window, its) in enumerate(zip(timeline.windows, known["windows"], strict=True)):
+            name = f"window.{at}.{number}"
+            window.events, window.unused_end = its["events"], its["unused_end"]
+            window.fill(
+                ids[arrays[f"{name}.triples"]],
+                arrays[f"{name}.valid_from"],
+                arrays[f"{name}.valid_to"],
+                dictionary,
+            )
+    for at, (query, known) in enumerate(zip(engine.queries, facts["queries"], strict=True)):
+        query.resume(
+            QueryState(
+                **{name: known[name] for name in ("first_event", "done", "now", "reported", "count", "last")},
+                pending=_deltas(arrays, f"pending.{at}", ids),
+                answer=_deltas(arrays, f"answer.{at}", ids),
+            )
+        )
+    for timeline in engine.timelines:
+        for window in timeline.windows:
+            window.views.vacuum()
+    engine.events = facts["events"]
+    dictionary.reclaim()
+
+
+def _check_queries(engine: Engine, facts: dict[str, Any]) -> None:
+    registered = [(query.name, query.query.text) for query in engine.queries]
+    if registered != [(known["name"], known["text"]) for known in facts["queries"]]:
+        raise QueryError(
+            "the checkpoint is of other queries",
+            detail=f"It is of {', '.join('<{name}>'.format(**known) for known in facts['queries'])}.",
+            hint="Give the same queries in the same order, or start from the beginning with an empty folder.",
+        )
+    windows = [
+        (timeline.reorder.lateness, [window.stream for window in timeline.windows]) for timeline in engine.timelines
+    ]
+    if windows != [
+        (known["lateness"], [window["stream"] for window in known["windows"]]) for known in facts["timelines"]
+    ]:
+        raise QueryError("the checkpoint is of other windows", hint="Register the queries as they were then.")
+
+
+def _deltas(arrays: Mapping[str, NDArray[Any]], name: str, ids: NDArray[np.int32]) -> Deltas:
+    return Deltas(arrays[f"{name}.at"], arrays[f"{name}.sign"], arrays[f"{name}.until"], ids[arrays[f"{name}.rows"]])
+
+
+# --- changes that wait ----------------------------------------------------------------------
+
+
+def saved_changes(batches: Sequence[ChangeBatch]) -> State:
+    """Changes that have been told and not yet been written."""
+    facts = [{"query": batch.query, "terms": list(batch.terms)} for batch in batches]
+    arrays: dict[str, NDArray[Any]] = {}
+    for at, batch in enumerate(batches):
+        for column in ("at", "op", "until", "codes", "boolean"):
+            values = getattr(batch, column)
+            if values is not None:
+                arrays[f"change.{at}.{column}"] = values
+    return State({"changes": facts}, arrays)
+
+
+def restored_changes(engine: Engine, state: State) -> list[ChangeBatch]:
+    """The changes that `saved_changes` was given."""
+    queries = {query.name: query for query in engine.queries}
+    batches = []
+    for at, known in enumerate(state.facts["changes"]):
+        query = queries[known["query"]]
+        at_, op, until, codes = (state.arrays[f"change.{at}.{name}"] for name in ("at", "op", "until", "codes"))
+        boolean = state.arrays.get(f"change.{at}.boolean")
+        variables = () if boolean is not None else query.operator.variables
+        batches.append(
+            ChangeBatch(query.name, query.query.form, variables, at_, op, until, codes, known["terms"], boolean)
+        )
+    return batches
