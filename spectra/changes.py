@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spectra.clock import FOREVER, Instant
-from spectra.dictionary.terms import to_json, to_rdflib
+from spectra.dictionary.terms import to_rdflib
 from spectra.sparql.query import Form
 
 if TYPE_CHECKING:
@@ -162,22 +162,3 @@ class Snapshot:
     def to_pandas(self) -> pandas.DataFrame:
         """The same as a data frame; needs pandas."""
         return self.to_arrow().to_pandas()
-
-
-def change_json(
-    batch: ChangeBatch, at: int, op: int, until: int, row: list[int], boolean: bool | None
-) -> dict[str, Any]:
-    """One change as the JSON object of the interface."""
-    line: dict[str, Any] = {"query": batch.query, "at": Instant(at), "op": OPS[op]}
-    if boolean is not None:
-        line["boolean"] = boolean
-        return line
-    if batch.form is Form.CONSTRUCT:
-        line["triple"] = [batch.terms[code] for code in row]
-    else:
-        line["bindings"] = {
-            name: to_json(batch.terms[code]) for name, code in zip(batch.variables, row, strict=True) if code >= 0
-        }
-    if until < FOREVER and op >= 0:
-        line["until"] = Instant(until)
-    return line

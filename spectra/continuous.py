@@ -15,6 +15,7 @@ from spectra.algebra.nodes import Node, Source
 from spectra.changes import Change, ChangeBatch, Snapshot
 from spectra.clock import NO_END, Instant
 from spectra.dictionary.dictionary import Dictionary
+from spectra.dictionary.holder import Holder
 from spectra.operators.build import Demand, build
 from spectra.operators.contract import Deltas
 from spectra.planner.physical import PhysicalPlan, explain_physical
@@ -57,10 +58,9 @@ class Query:
         self.logical, self.physical = logical, physical
         self._dictionary = dictionary
         self._on_remove = on_remove
-        self._views = views
-        self.operator = build(physical, views, dictionary, _demand(query, physical), query.base)
-        self._report = report_for(query, len(self.operator.variables), self._hold, keyed=physical.keyed)
-        self._static = [source for source in views if source.static]
+        self.holder = Holder(dictionary)
+        self.operator = build(physical, views, dictionary, self.holder, _demand(query, physical), query.base)
+        self._report = report_for(query, len(self.operator.variables), self.holder.hold, keyed=physical.keyed)
         self._begun: Deltas | None = None
         self.now = NO_END
         self._listeners: list[tuple[asyncio.AbstractEventLoop, asyncio.Queue[Change | None]]] = []
@@ -81,7 +81,7 @@ class Query:
         begun = self._begin(int(progress.events[0])) if self._is_first(progress) else []
         deltas = Deltas.concatenate([*begun, self.operator.process()])
         told = self._report.tell(deltas, progress)
-        self._hold(self._report.pending.rows.ravel(), before)
+        self.holder.hold(self._report.pending.rows.ravel(), before)
         self.now = progress.upto
         batch = self._decoded(told)
         self.reported += len(batch)
@@ -132,17 +132,11 @@ class Query:
         self.now, self.reported = state.now, state.reported
         report = self._report
         report.pending = state.pending
-        self._hold(state.pending.rows.ravel(), np.zeros(0, np.int32))
+        self.holder.hold(state.pending.rows.ravel(), np.zeros(0, np.int32))
         if isinstance(report, AnswerReport):
             report.resume(state.answer)
         elif isinstance(report, AskReport):
             report.resume(state.count, state.last)
-
-    def _hold(self, entering: NDArray[np.int32], leaving: NDArray[np.int32]) -> None:
-        if len(entering):
-            self._dictionary.retain(entering)
-        if len(leaving):
-            self._dictionary.release(leaving)
 
     def _decoded(self, told: Told) -> ChangeBatch:
         terms, codes = _with_texts(told.rows, self._dictionary)
@@ -185,6 +179,7 @@ class Query:
         """Unregister; other queries go on."""
         if not self.removed:
             self.removed = True
+            self.holder.release()
             self._on_remove(self)
             self._send(None)
 

@@ -150,7 +150,7 @@ class Engine:
                 event_end=np.full(1, FOREVER, np.int64),
                 horizon=0,
             )
-            self.dictionary.retain(views.entered_terms())
+            registered.holder.hold(views.entered_terms(), np.zeros(0, np.int32))
         registered.load_static()
         for views, _ in graphs.values():
             views.vacuum()

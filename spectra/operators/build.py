@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from spectra.algebra.nodes import Source
 from spectra.dictionary.dictionary import Dictionary
+from spectra.dictionary.holder import Holder
 from spectra.errors import UnsupportedError
 from spectra.operators.contract import UNBOUND, Operator
 from spectra.operators.path.spath import SPath
@@ -40,17 +41,21 @@ def build(
     plan: PhysicalPlan,
     views: Mapping[Source, WindowViews],
     dictionary: Dictionary,
+    holder: Holder,
     demand: Demand,
     base: str | None = None,
 ) -> Operator:
     """The operators of a plan. A count window's ends are no times, so there every removal is told."""
-    return _Builder(views, dictionary, base).build(plan, demand)
+    return _Builder(views, dictionary, holder, base).build(plan, demand)
 
 
 class _Builder:
-    def __init__(self, views: Mapping[Source, WindowViews], dictionary: Dictionary, base: str | None) -> None:
+    def __init__(
+        self, views: Mapping[Source, WindowViews], dictionary: Dictionary, holder: Holder, base: str | None
+    ) -> None:
         self._views = views
         self._dictionary = dictionary
+        self._holder = holder
         self._base = base
 
     def build(self, plan: PhysicalPlan, demand: Demand) -> Operator:
@@ -87,7 +92,8 @@ class _Builder:
                 source_operator = self.build(inner, demand)
                 compiled = self._compiled(expression, "BIND")
                 reads = [name for name in compiled.variables if name in source_operator.variables]
-                return Extend(source_operator, variable, reads, self._computation(compiled, reads), self._hold)
+                hold = self._holder.hold if demand.removals else None
+                return Extend(source_operator, variable, reads, self._computation(compiled, reads), hold)
             case physical.UnionPlan(parts):
                 return Union([self.build(part, demand) for part in parts])
             case physical.ValuesPlan(values):
@@ -150,7 +156,3 @@ class _Builder:
             return np.array(ids, np.int32)
 
         return compute
-
-    def _hold(self, entering: NDArray[np.int32], leaving: NDArray[np.int32]) -> None:
-        self._dictionary.retain(entering)
-        self._dictionary.release(leaving)

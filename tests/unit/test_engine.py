@@ -493,3 +493,31 @@ def test_a_product_that_nobody_meant_ends_with_a_limit(pattern, monkeypatch):
     engine.register(f"SELECT * {{ {pattern} }}", range="PT1H")
     with pytest.raises(ResourceError, match="changes"):
         engine.push("".join(f"<urn:a{i}> <urn:p> <urn:b{i}> .\n" for i in range(300)), at=0)
+
+
+@pytest.mark.parametrize("output", ["ISTREAM", "CHANGES", "RSTREAM"])
+@pytest.mark.parametrize("report", ["ON_CONTENT_CHANGE", "ON_WINDOW_CLOSE"])
+@pytest.mark.parametrize("more", ["", 'BIND(CONCAT(?y, "!") AS ?k)', "?z <urn:q> ?w"])
+def test_a_removed_query_gives_its_terms_back(output, report, more):
+    engine = spectra.Engine()
+    static = {"urn:g": [(f"<urn:z{i}>", "<urn:q>", f"<urn:w{i}>") for i in range(5)]}
+    text = f"""REGISTER {output} <urn:query> AS SELECT * FROM <urn:g>
+               FROM NAMED WINDOW <urn:w> ON <urn:s> [RANGE 5s STEP 1s REPORT {report}]
+               WHERE {{ WINDOW <urn:w> {{ ?x <urn:p> ?y }} {more} }}"""
+    registered = engine.register(text, static=static)
+    for second in range(8):
+        engine.push(f'<urn:a{second}> <urn:p> "v{second}" .', at=second * 1000 + 500)
+    engine.push(deleted='<urn:a7> <urn:p> "v7" .', at=8_000)
+    assert engine.dictionary.statistics()["adaptive"] > 0
+    registered.remove()
+    assert engine.dictionary.statistics()["adaptive"] == 0
+
+
+def test_computed_terms_live_no_longer_than_their_solutions():
+    # nobody asks for solutions that expire here, so nobody can tell when a computed term is done with
+    engine = spectra.Engine()
+    engine.register('SELECT * { ?x <urn:p> ?y BIND(CONCAT(?y, "!") AS ?k) }', range="PT1S")
+    for second in range(30):
+        engine.push(f'<urn:a> <urn:p> "v{second}" .', at=second * 1000)
+    engine.push(deleted='<urn:a> <urn:p> "v29" .', at=29_000)
+    assert engine.dictionary.statistics()["adaptive"] == 0

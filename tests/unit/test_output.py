@@ -5,12 +5,14 @@ from __future__ import annotations
 import csv
 import io
 import json
+from typing import Any
 
 import numpy as np
 import pytest
 
-from spectra.changes import ChangeBatch, change_json
-from spectra.clock import FOREVER
+from spectra.changes import OPS, ChangeBatch
+from spectra.clock import FOREVER, Instant
+from spectra.dictionary.terms import to_json
 from spectra.errors import QueryError
 from spectra.output import CsvWriter, HoldBack, JsonWriter, QuadWriter, Shortening, TableWriter, in_order
 from spectra.sparql import parse_query
@@ -25,6 +27,25 @@ TERMS = [
     '""',
     '"\x1b[31mred"',
 ]
+
+
+def change_json(
+    batch: ChangeBatch, at: int, op: int, until: int, row: list[int], boolean: bool | None
+) -> dict[str, Any]:
+    """One change as the JSON object of the interface: the plain twin of the writer."""
+    line: dict[str, Any] = {"query": batch.query, "at": Instant(at), "op": OPS[op]}
+    if boolean is not None:
+        line["boolean"] = boolean
+        return line
+    if batch.form is Form.CONSTRUCT:
+        line["triple"] = [batch.terms[code] for code in row]
+    else:
+        line["bindings"] = {
+            name: to_json(batch.terms[code]) for name, code in zip(batch.variables, row, strict=True) if code >= 0
+        }
+    if until < FOREVER and op >= 0:
+        line["until"] = Instant(until)
+    return line
 
 
 def query(text: str) -> ContinuousQuery:

@@ -107,7 +107,8 @@ class Extend:
     """The input's solutions with one more variable, whose value is computed from the others.
 
     `compute` takes the distinct combinations of the columns it reads and returns a term id for each
-    (`UNBOUND` on an error). The ids are retained while a solution with them is there.
+    (`UNBOUND` on an error). `hold` is told which ids solutions begin and cease to have; None where no
+    operator above keeps solutions, and those that expire are not told: the ids are good for this batch.
     """
 
     def __init__(
@@ -116,7 +117,7 @@ class Extend:
         variable: str,
         reads: Sequence[str],
         compute: Callable[[NDArray[np.int32]], NDArray[np.int32]],
-        hold: Callable[[NDArray[np.int32], NDArray[np.int32]], None],
+        hold: Callable[[NDArray[np.int32], NDArray[np.int32]], None] | None,
     ) -> None:
         self.source = source
         self.variables = (*source.variables, variable)
@@ -138,7 +139,7 @@ class Extend:
         combinations, which = distinct_rows(deltas.rows[:, self._columns])
         self.counters["computed"] += len(combinations)
         values = self._compute(combinations)[which]
-        if hold:
+        if hold and self._hold is not None:
             self._hold(values[deltas.sign > 0], values[deltas.sign < 0])
         return Deltas(deltas.at, deltas.sign, deltas.until, np.column_stack((deltas.rows, values)))
 
