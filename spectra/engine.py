@@ -140,9 +140,10 @@ class Engine:
         if not graphs:
             return
         for views, triples in graphs.values():
-            ids = np.array([[self.dictionary.add(term) for term in triple] for triple in triples], np.int32)
+            batch = from_triples(ANY_STREAM, 0, triples, ())
+            ids = self.dictionary.encode(batch.text, batch.start, batch.length, batch.tag, batch.hashes)
             views.apply(
-                triples=ids.reshape(-1, 3),
+                triples=ids,
                 sign=np.ones(len(triples), np.int8),
                 event_first=np.array([0, len(triples)], np.int64),
                 event_time=np.zeros(1, np.int64),
