@@ -29,7 +29,6 @@ from spectra.views.summary import Summary
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-    from pyspark.sql.streaming.query import StreamingQuery
 
 #: How often Spark looks for a new manifest.
 _LOOK = "50 milliseconds"
@@ -73,6 +72,8 @@ class Delivery:
         self._before_commit = before_commit
         self._assembly: Assembly | None = None
         self._given_out: queue.Queue[_MicroBatch | BaseException | None] = queue.Queue()
+        # at the start Spark may have to give out again what an earlier process did not come to take
+        self._waits = threading.Event()
         self._stopped = threading.Event()
 
     def __str__(self) -> str:
@@ -122,9 +123,9 @@ class Delivery:
     ) -> Iterator[EventBatch | None]:
         saved_times = SavedTimes(self._folder / "times")
         executors: Executors | None = None
-        query = self._start(manifests, follow=watch is not None)
+        watcher = self._start(manifests, follow=watch is not None)
         try:
-            for given in self._given(query, manifests, watch, idle):
+            for given in self._given(manifests, watch, idle):
                 if given is None:
                     yield None
                     continue
@@ -142,11 +143,9 @@ class Delivery:
                 given.taken.set()
         finally:
             self._stopped.set()
-            query.stop()
+            watcher.join()
 
-    def _given(
-        self, query: StreamingQuery, manifests: Manifests, watch: Watch | None, idle: float
-    ) -> Iterator[_MicroBatch | None]:
+    def _given(self, manifests: Manifests, watch: Watch | None, idle: float) -> Iterator[_MicroBatch | None]:
         """What Spark gives out; None when nothing came, and nothing was on its way, for `idle` seconds."""
         on_the_way = 0
         quiet = 0.0
@@ -158,8 +157,7 @@ class Delivery:
                 given = self._given_out.get(timeout=None if watch is None else POLL)
             except queue.Empty:
                 quiet = 0.0 if on_the_way else quiet + POLL
-                # at the start Spark may have to give out again what an earlier process did not come to take
-                if quiet >= idle and query.status["message"].startswith("Waiting"):
+                if quiet >= idle and self._waits.is_set():
                     quiet = 0.0
                     yield None
                 continue
@@ -171,20 +169,27 @@ class Delivery:
             on_the_way = max(0, on_the_way - len(given.manifests))
             yield given
 
-    def _start(self, manifests: Manifests, *, follow: bool) -> StreamingQuery:
-        """The streaming query over the manifests, at work; what it gives out goes to `_given_out`."""
+    def _start(self, manifests: Manifests, *, follow: bool) -> threading.Thread:
+        """Start the streaming query over the manifests; the thread that watches it ends with it.
+
+        What the query gives out goes to `_given_out`. Only threads of their own wait for the JVM: an interrupt
+        would leave the main thread's connection to it in the middle of an answer.
+        """
 
         def give_out(frame: DataFrame, number: int) -> None:
-            texts = [row.value for row in frame.orderBy("name").collect()]
-            micro_batch = _MicroBatch(number, texts)
+            micro_batch = _MicroBatch(number, [row.value for row in frame.orderBy("name").collect()])
             self._given_out.put(micro_batch)
             while not micro_batch.taken.wait(0.1):
                 if self._stopped.is_set():
                     raise RuntimeError("stopped")
 
-        def await_end() -> None:
+        def watch() -> None:
             try:
-                query.awaitTermination()
+                while not query.awaitTermination(0.1):
+                    if self._stopped.is_set():
+                        query.stop()
+                    elif query.status["message"].startswith("Waiting"):
+                        self._waits.set()
                 self._given_out.put(None)
             except Exception as error:
                 self._given_out.put(error)
@@ -193,8 +198,9 @@ class Delivery:
         writer = stream.selectExpr("value", "_metadata.file_name AS name").writeStream.foreachBatch(give_out)
         writer = writer.option("checkpointLocation", str(self._folder / "log"))
         query = (writer.trigger(processingTime=_LOOK) if follow else writer.trigger(availableNow=True)).start()
-        threading.Thread(target=await_end, daemon=True).start()
-        return query
+        watcher = threading.Thread(target=watch, daemon=True)
+        watcher.start()
+        return watcher
 
 
 @contextmanager

@@ -31,11 +31,11 @@ class Executors:
 
     def read(self, assembly: Assembly, files: list[InputFile]) -> Iterator[bytes]:
         """What is in the files, in the order of their events, for `Assembly.add`."""
-        files = assembly.fitting(files)
-        times = self._times(files) if self.recipe.has_times_inside else None
-        tasks = planned(assembly.ordered(files, times), TASK_BYTES)
-        jobs = [tasks[first : first + TASKS_OF_A_JOB] for first in range(0, len(tasks), TASKS_OF_A_JOB)]
         with ThreadPoolExecutor(1) as ahead:
+            files = assembly.fitting(files)
+            times = ahead.submit(self._times, files).result() if self.recipe.has_times_inside else None
+            tasks = planned(assembly.ordered(files, times), TASK_BYTES)
+            jobs = [tasks[first : first + TASKS_OF_A_JOB] for first in range(0, len(tasks), TASKS_OF_A_JOB)]
             under_way = ahead.submit(self._read, jobs[0]) if jobs else None
             for following in [*jobs[1:], None]:
                 if under_way is not None:
