@@ -68,7 +68,7 @@ class Delivery:
         self.micro_batches = 0
         self._source = source
         self._spark = spark
-        self._folder = folder
+        self._folder = folder.absolute()  # the JVM may be in another working directory
         self._before_commit = before_commit
         self._assembly: Assembly | None = None
         self._given_out: queue.Queue[_MicroBatch | BaseException | None] = queue.Queue()

@@ -103,6 +103,8 @@ def session(
 
     global _jvm
     with _lock:
+        if _jvm is not None and _jvm.poll() is not None:
+            _stop_jvm()
         active = SparkSession.getActiveSession()
         if active is not None:
             return active
@@ -236,11 +238,14 @@ def _stop_jvm() -> None:
     if _jvm is None:
         return
     from pyspark import SparkContext
+    from pyspark.sql import SparkSession
 
     if SparkContext._gateway is not None:
         with suppress(Exception):
             SparkContext._gateway.shutdown()
         SparkContext._gateway = SparkContext._jvm = None
+    # Left by a session whose JVM ended before it.
+    SparkContext._active_spark_context = SparkSession._instantiatedSession = SparkSession._activeSession = None
     _end(_jvm)
     _jvm = None
 
@@ -284,11 +289,12 @@ def _own_interrupts() -> Iterator[None]:
 
 def _stop_at_exit() -> None:
     if _jvm is not None:
-        from pyspark.sql import SparkSession
+        from pyspark import SparkContext
 
-        active = SparkSession.getActiveSession()
-        if active is not None:
-            stop(active)
+        context = SparkContext._active_spark_context
+        if context is not None:
+            with suppress(Exception):
+                context.stop()
         _stop_jvm()
 
 

@@ -103,6 +103,22 @@ def test_everything_ends_when_the_process_is_killed() -> None:
     eventually(lambda: not any(map(running, started)))
 
 
+def test_a_session_follows_one_whose_jvm_was_killed() -> None:
+    process = python(
+        """
+import os, signal
+from spectra.spark import sessions
+
+session("local[1]")
+os.kill(sessions._jvm.pid, signal.SIGKILL)
+sessions._jvm.wait()
+job(session("local[1]"))
+"""
+    )
+    assert process.communicate(timeout=180) == ("", "")
+    assert process.returncode == 0
+
+
 def test_ctrl_c_reaches_this_process_only() -> None:
     process = python(
         """
