@@ -77,7 +77,7 @@ _SETTINGS = {
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
     "spark.sql.streaming.minBatchesToRetain": "10",
     # Checkpoints on a local disk: one rename makes a file appear, with no checksum file to be renamed after it.
-    "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
+    # The older interface (`fs.file.impl`) stays as it is: RocksDB's files are committed through it by its class.
     "spark.hadoop.fs.AbstractFileSystem.file.impl": "org.apache.hadoop.fs.local.RawLocalFs",
 }
 

@@ -42,7 +42,7 @@ class FileReader:
 
     def batches(self, files: list[InputFile]) -> Iterator[EventBatch]:
         """The events in the order of their times, then names."""
-        timed = in_order(files, file_times(files, self._time_from), self._reading.quarantine)
+        timed = in_order(files, file_times(files, self._time_from, self._reading.content), self._reading.quarantine)
         for buffer, segments, packed in packs(self._reading, timed):
             scan = self._scanner.scan(buffer, segments)
             self._reading.report(scan, packed)
