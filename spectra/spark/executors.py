@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     import pyarrow
     from pyspark.sql import SparkSession
 
-#: Bytes of text that a task reads, unless one file has more; tasks of a job; files whose times a task finds.
-TASK_BYTES, TASKS_OF_A_JOB, FILES_OF_A_TASK = 4 << 20, 16, 100
+#: Most bytes that a task reads, unless a file that cannot be cut has more; tasks of a job; files whose times a
+#: task finds. A task costs some 30 ms beside its work.
+TASK_BYTES, TASKS_OF_A_JOB, FILES_OF_A_TASK = 16 << 20, 8, 100
 
 
 @dataclass(slots=True)
@@ -34,7 +35,7 @@ class Executors:
         with ThreadPoolExecutor(1) as ahead:
             files = assembly.fitting(files)
             times = ahead.submit(self._times, files).result() if self.recipe.has_times_inside else None
-            tasks = planned(assembly.ordered(files, times), TASK_BYTES)
+            tasks = planned(assembly.ordered(files, times), self._task_bytes(files))
             jobs = [tasks[first : first + TASKS_OF_A_JOB] for first in range(0, len(tasks), TASKS_OF_A_JOB)]
             under_way = ahead.submit(self._read, jobs[0]) if jobs else None
             for following in [*jobs[1:], None]:
@@ -42,6 +43,12 @@ class Executors:
                     found = under_way.result()
                     under_way = ahead.submit(self._read, following) if following else None
                     yield from found
+
+    def _task_bytes(self, files: list[InputFile]) -> int:
+        """So many that all cores have something to do, but none too little."""
+        total = sum(file.path.stat().st_size for file in files if file.path.exists())
+        share = total // (2 * self.spark.sparkContext.defaultParallelism)
+        return min(max(share, 1 << 20), TASK_BYTES)
 
     def _read(self, tasks: list[Task]) -> list[bytes]:
         recipe, summary = self.recipe, self.summary
