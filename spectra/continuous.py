@@ -97,12 +97,12 @@ class Query:
         A join must know it before it sees that event's batch, or it would find partners at `at` that
         come later in the batch.
         """
-        begun = [self.operator.initial(at)]
-        if self._begun is not None:
+        begun = []
+        if self._begun is not None:  # it came first: what `initial` tells may take some of it back
             self._begun.at[:] = at
             begun.append(self._begun)
             self._begun = None
-        return begun
+        return [*begun, self.operator.initial(at)]
 
     def state(self) -> QueryState:
         """What `resume` needs."""

@@ -43,6 +43,10 @@ def label(node: Node) -> str:
             return f"Filter[{expression_text(condition)}]"
         case nodes.Extend(variable, expression, _):
             return f"Extend[?{variable} := {expression_text(expression)}]"
+        case nodes.Copy(variable, of, _):
+            return f"Copy[?{variable} of ?{of}]"
+        case nodes.AntiJoin(_, _, keys):
+            return f"AntiJoin[{_names(keys)}]"
         case nodes.Values(names, rows):
             return f"Values[{_names(names)}] {len(rows)} rows"
         case nodes.Project(names, _):

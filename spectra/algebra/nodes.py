@@ -135,6 +135,43 @@ class Extend:
 
 
 @dataclass(frozen=True, slots=True)
+class Copy:
+    """One more column with the value of another, bound or not.
+
+    It is an identity, not a variable: joins compare it as it is, unbound equal to unbound, so it counts as certain.
+    """
+
+    variable: str
+    of: str
+    input: Node
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        return (*self.input.variables, self.variable)
+
+    @property
+    def certain(self) -> frozenset[str]:
+        return self.input.certain | {self.variable}
+
+
+@dataclass(frozen=True, slots=True)
+class AntiJoin:
+    """The solutions of `left` for which `right` has none with the same `keys`; MINUS, NOT EXISTS, OPTIONAL."""
+
+    left: Node
+    right: Node
+    keys: tuple[str, ...]
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        return self.left.variables
+
+    @property
+    def certain(self) -> frozenset[str]:
+        return self.left.certain
+
+
+@dataclass(frozen=True, slots=True)
 class Values:
     """VALUES: a fixed bag of solutions; None is unbound."""
 
@@ -197,7 +234,7 @@ class Construct:
         return frozenset(self.variables)
 
 
-Node = WScan | Path | Pattern | Filter | Union | Extend | Values | Project | Distinct | Construct
+Node = WScan | Path | Pattern | Filter | Union | Extend | Copy | AntiJoin | Values | Project | Distinct | Construct
 
 
 def children(node: Node) -> tuple[Node, ...]:
@@ -205,7 +242,9 @@ def children(node: Node) -> tuple[Node, ...]:
     match node:
         case Pattern(inputs) | Union(inputs):
             return inputs
-        case Filter() | Extend() | Project() | Distinct() | Construct():
+        case AntiJoin(left, right):
+            return left, right
+        case Filter() | Extend() | Copy() | Project() | Distinct() | Construct():
             return (node.input,)
         case _:
             return ()

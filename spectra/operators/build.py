@@ -15,10 +15,12 @@ from spectra.errors import UnsupportedError
 from spectra.operators.contract import UNBOUND, Operator
 from spectra.operators.path.spath import SPath
 from spectra.operators.pattern.tpjoin import TpJoin
+from spectra.operators.relational.anti_join import AntiJoin
 from spectra.operators.relational.construct import Construct
 from spectra.operators.relational.distinct import Distinct
 from spectra.operators.relational.join import HashJoin
-from spectra.operators.relational.stateless import Extend, Filter, Project, Union, Values
+from spectra.operators.relational.shared import Shared
+from spectra.operators.relational.stateless import Copy, Extend, Filter, Project, Union, Values
 from spectra.planner import physical
 from spectra.planner.physical import PhysicalPlan
 from spectra.sparql.expressions import Compiled, Context, compile_expression
@@ -57,8 +59,20 @@ class _Builder:
         self._dictionary = dictionary
         self._holder = holder
         self._base = base
+        self._shared: list[tuple[PhysicalPlan, Shared]] = []
 
     def build(self, plan: PhysicalPlan, demand: Demand) -> Operator:
+        """The operator of a plan; equal plans that are to tell everything are one operator with several readers."""
+        if demand != _ALL or isinstance(plan, (physical.ProjectPlan, physical.CopyPlan, physical.ValuesPlan)):
+            return self._built(plan, demand)
+        for known, shared in self._shared:
+            if known == plan:
+                return shared.reader()
+        shared = Shared(self._built(plan, demand))
+        self._shared.append((plan, shared))
+        return shared.reader()
+
+    def _built(self, plan: PhysicalPlan, demand: Demand) -> Operator:
         match plan:
             case physical.TpJoinPlan(source, scans, projected):
                 views = self._views[source]
@@ -94,6 +108,10 @@ class _Builder:
                 reads = [name for name in compiled.variables if name in source_operator.variables]
                 hold = self._holder.hold if demand.removals else None
                 return Extend(source_operator, variable, reads, self._computation(compiled, reads), hold)
+            case physical.CopyPlan(variable, of, inner):
+                return Copy(self.build(inner, demand), variable, of)
+            case physical.AntiJoinPlan(left, right, keys):
+                return AntiJoin(self.build(left, _ALL), self.build(right, _ALL), keys)
             case physical.UnionPlan(parts):
                 return Union([self.build(part, demand) for part in parts])
             case physical.ValuesPlan(values):

@@ -113,6 +113,36 @@ class ExtendPlan:
 
 
 @dataclass(frozen=True, slots=True)
+class CopyPlan:
+    variable: str
+    of: str
+    input: PhysicalPlan
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        return (*self.input.variables, self.variable)
+
+    @property
+    def keyed(self) -> bool:
+        return False
+
+
+@dataclass(frozen=True, slots=True)
+class AntiJoinPlan:
+    left: PhysicalPlan
+    right: PhysicalPlan
+    keys: tuple[str, ...]
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        return self.left.variables
+
+    @property
+    def keyed(self) -> bool:
+        return False
+
+
+@dataclass(frozen=True, slots=True)
 class UnionPlan:
     inputs: tuple[PhysicalPlan, ...]
 
@@ -181,6 +211,8 @@ PhysicalPlan = (
     | HashJoinPlan
     | FilterPlan
     | ExtendPlan
+    | CopyPlan
+    | AntiJoinPlan
     | UnionPlan
     | ValuesPlan
     | ProjectPlan
@@ -201,6 +233,11 @@ def physical_plan(node: Node, needed: frozenset[str] | None = None) -> PhysicalP
         case nodes.Extend(variable, expression, inner):
             below = (needed - {variable}) | frozenset(variables_of(expression)) & frozenset(inner.variables)
             return ExtendPlan(variable, expression, physical_plan(inner, below))
+        case nodes.Copy(variable, of, inner):
+            return CopyPlan(variable, of, physical_plan(inner, (needed - {variable}) | {of}))
+        case nodes.AntiJoin(left, right, keys):
+            columns = ProjectPlan(keys, physical_plan(right, frozenset(keys)))
+            return AntiJoinPlan(physical_plan(left, needed | frozenset(keys)), columns, keys)
         case nodes.Values():
             return ValuesPlan(node)
         case nodes.Project(names, inner):
@@ -352,11 +389,11 @@ def _matches_itself(path: PathExpression) -> bool:
 def inputs(plan: PhysicalPlan) -> tuple[PhysicalPlan, ...]:
     """The plans below a plan."""
     match plan:
-        case HashJoinPlan(left, right, _):
+        case HashJoinPlan(left, right, _) | AntiJoinPlan(left, right, _):
             return left, right
         case UnionPlan(parts):
             return parts
-        case FilterPlan() | ExtendPlan() | ProjectPlan() | DistinctPlan() | ConstructPlan():
+        case FilterPlan() | ExtendPlan() | CopyPlan() | ProjectPlan() | DistinctPlan() | ConstructPlan():
             return (plan.input,)
         case _:
             return ()
@@ -415,6 +452,10 @@ def explain_physical(plan: PhysicalPlan, depth: int = 0) -> str:
             text = label(nodes.Filter(condition, nodes.Pattern(()))).replace("Filter", "filter")
         case ExtendPlan(variable, expression, _):
             text = label(nodes.Extend(variable, expression, nodes.Pattern(()))).replace("Extend", "extend")
+        case CopyPlan(variable, of, _):
+            text = f"copy ?{variable} of ?{of}"
+        case AntiJoinPlan(_, _, keys):
+            text = f"anti_join on {' '.join(f'?{name}' for name in keys) or 'nothing'}"
         case ValuesPlan(values):
             text = label(values).replace("Values", "values")
         case ProjectPlan():

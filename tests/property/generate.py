@@ -258,6 +258,7 @@ class _Grammar:
         self.computed = 0
         self.blanks = 0
         self.budget = rng.choice((1, 1, 2, 2, 3, 4, 5))
+        self.unsteady = rng.choice((0, 0, 1, 1, 1, 2, 3))
 
     def variable(self) -> str:
         return self.rng.choice(self.variables)
@@ -458,7 +459,27 @@ class _Grammar:
                 parts.append(element(0).replace(rng.choice(self.variables), name))
         if rng.random() < 0.18:
             parts.insert(rng.randrange(len(parts) + 1), f"FILTER({self.condition()})")
+        while self.unsteady and rng.random() < 0.35:
+            parts.append(self.dependent(max(0, depth - 1), element))
         return "\n  ".join(parts)
+
+    def dependent(self, depth: int, element: Callable[[int], str]) -> str:
+        """What compares the solutions so far with those of another pattern."""
+        rng = self.rng
+        self.unsteady -= 1
+        kind = rng.randrange(8)
+        inner = self.group(depth, element)
+        if kind < 3:
+            return f"OPTIONAL {{ {inner} }}"
+        if kind < 5:
+            return f"MINUS {{ {inner} }}"
+        exists = f"{rng.choice(('', 'NOT '))}EXISTS {{ {inner} }}"
+        if kind < 7:
+            return f"FILTER {exists}"
+        if rng.random() < 0.5:
+            return f"FILTER({self.condition(0)} {rng.choice(('||', '&&'))} {exists})"
+        self.computed += 1
+        return f"BIND({exists} AS ?k{self.computed})"
 
     def graph_element(self, depth: int) -> str:
         """What may stand where the active graph is fixed."""

@@ -1,4 +1,4 @@
-"""Operators that look at one row at a time: projection, UNION, FILTER, BIND, VALUES."""
+"""Operators that look at one row at a time: projection, UNION, FILTER, BIND, VALUES, copies of columns."""
 
 from __future__ import annotations
 
@@ -142,6 +142,33 @@ class Extend:
         if hold and self._hold is not None:
             self._hold(values[deltas.sign > 0], values[deltas.sign < 0])
         return Deltas(deltas.at, deltas.sign, deltas.until, np.column_stack((deltas.rows, values)))
+
+    @property
+    def nbytes(self) -> int:
+        return self.source.nbytes
+
+
+class Copy:
+    """The input's solutions with one column twice."""
+
+    def __init__(self, source: Operator, variable: str, of: str) -> None:
+        self.source = source
+        self.variables = (*source.variables, variable)
+        self.counters: dict[str, int] = {}
+        self._column = source.variables.index(of)
+
+    def initial(self, at: int) -> Deltas:
+        return self._copied(self.source.initial(at))
+
+    def process(self) -> Deltas:
+        return self._copied(self.source.process())
+
+    def current(self, at: int) -> Deltas:
+        return self._copied(self.source.current(at))
+
+    def _copied(self, deltas: Deltas) -> Deltas:
+        rows = np.column_stack((deltas.rows, deltas.rows[:, self._column]))
+        return Deltas(deltas.at, deltas.sign, deltas.until, rows)
 
     @property
     def nbytes(self) -> int:
