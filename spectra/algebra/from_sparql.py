@@ -8,6 +8,7 @@ sets, unless nobody can see duplicates (DISTINCT, ASK, CONSTRUCT): then it is on
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import count
 
 from spectra.algebra import nodes
@@ -16,6 +17,7 @@ from spectra.algebra.outer import Outer, graph_terms, mentioned
 from spectra.errors import Place, UnsupportedError
 from spectra.sparql import syntax
 from spectra.sparql.query import ContinuousQuery, Form, Option, WindowKind
+from spectra.sparql.scope import visible
 from spectra.sparql.syntax import (
     AlternativePath,
     InversePath,
@@ -123,14 +125,7 @@ class _Translation:
                 node = self.node(inner, source, bags, below)
                 if below is not None:
                     node = below.joined(node, mentioned(expression))
-                variables = node.variables
-                node, expression = self._marked(expression, node, source)
-                node = nodes.Extend(variable.name, expression, node)
-                return (
-                    node
-                    if node.variables == (*variables, variable.name)
-                    else nodes.Project((*variables, variable.name), node)
-                )
+                return self._column(variable, expression, node, source)
             case syntax.Values(variables, rows):
                 return nodes.Values(tuple(variable.name for variable in variables), rows)
             case syntax.Project(inner, variables):
@@ -152,15 +147,73 @@ class _Translation:
                     raise _unsupported(query, "GRAPH inside WINDOW (access to single events)", "GRAPH")
                 return self._graphs(name, list(query.static_named), inner, bags, outer, static=True)
             case syntax.Group():
-                raise _unsupported(query, "GROUP BY and aggregates", "GROUP")
+                return self._group(pattern, source)
             case syntax.Slice():
-                raise _unsupported(query, "LIMIT and OFFSET", "LIMIT" if "LIMIT" in query.places else "OFFSET")
+                if outer is not None and outer.only({variable.name for variable in visible(pattern)}) is not None:
+                    keyword = "LIMIT" if "LIMIT" in query.places else "OFFSET"
+                    raise _unsupported(query, "EXISTS with LIMIT or OFFSET on variables of outside", keyword)
+                return self._slice(pattern, source)
             case syntax.Service():
                 raise UnsupportedError(
                     "SERVICE is refused: Spectra never opens a connection",
                     place=query.places.get("SERVICE"),
                     hint="Load the remote data into a file and name it with FROM.",
                 )
+
+    # --- ORDER BY, LIMIT, OFFSET ----------------------------------------------------------------
+
+    def _slice(self, sliced: syntax.Slice, source: Source | None) -> Node:
+        """A stretch of the solutions: in the order of ORDER BY where there is one, otherwise in that of their texts."""
+        inner = sliced.pattern
+        distinct = isinstance(inner, syntax.Distinct)
+        if isinstance(inner, syntax.Distinct | syntax.Reduced):
+            inner = inner.pattern
+        names = None
+        if isinstance(inner, syntax.Project):
+            names = tuple(variable.name for variable in inner.variables)
+            inner = inner.pattern
+        if not isinstance(inner, syntax.OrderBy):
+            node = self.node(sliced.pattern, source, True)
+            return nodes.Slice(_nameable(node), (), False, sliced.offset, sliced.limit, node)
+        node = self.node(inner.pattern, source, True)
+        if names is None:
+            names = _nameable(node)
+        keys = []
+        for expression, descending in inner.keys:
+            column = expression if isinstance(expression, Variable) else self._hidden()
+            node = self._column(column, expression, node, source)
+            keys.append((column.name, descending))
+        return nodes.Slice(names, tuple(keys), distinct, sliced.offset, sliced.limit, node)
+
+    # --- GROUP BY -----------------------------------------------------------------------------
+
+    def _group(self, group: syntax.Group, source: Source | None) -> Node:
+        """Keys and arguments that are expressions are columns before the solutions are grouped."""
+        node = self.node(group.pattern, source, True)
+        keys: list[str] = []
+        for variable, expression in group.keys:
+            node = self._column(variable, expression, node, source)
+            keys.append(variable.name)
+        aggregates: list[tuple[str, syntax.Aggregate]] = []
+        for variable, aggregate in group.aggregates:
+            argument = aggregate.argument
+            if argument is not None:
+                column = argument if isinstance(argument, Variable) else self._hidden()
+                node = self._column(column, argument, node, source)
+                argument = column
+            aggregates.append((variable.name, replace(aggregate, argument=argument)))
+        return nodes.Group(tuple(keys), tuple(aggregates), node)
+
+    def _column(self, variable: Variable, expression: syntax.Expression, node: Node, source: Source | None) -> Node:
+        """The node with a column for a variable; what no pattern binds is unbound."""
+        if variable.name in node.variables:
+            return node
+        if variable == expression:
+            return nodes.Project((*node.variables, variable.name), node)
+        variables = (*node.variables, variable.name)
+        node, expression = self._marked(expression, node, source)
+        node = nodes.Extend(variable.name, expression, node)
+        return node if node.variables == variables else nodes.Project(variables, node)
 
     # --- OPTIONAL, MINUS, EXISTS --------------------------------------------------------------
 
@@ -385,6 +438,11 @@ def _conjuncts(condition: syntax.Expression) -> Iterator[syntax.Expression]:
             rest.extend(reversed(part.arguments))
         else:
             yield part
+
+
+def _nameable(node: Node) -> tuple[str, ...]:
+    """The variables that a query can name."""
+    return tuple(name for name in node.variables if not name.startswith("_:"))
 
 
 def _restored(node: Node, original: Node) -> Node:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from spectra.errors import InternalError
-from spectra.sparql.syntax import Expression, PathExpression, Term, TriplePattern, Variable
+from spectra.sparql.syntax import Aggregate, Expression, PathExpression, Term, TriplePattern, Variable
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,6 +219,48 @@ class Distinct:
 
 
 @dataclass(frozen=True, slots=True)
+class Group:
+    """GROUP BY: a solution for each combination of `keys`, with set functions of variables; none is `COUNT(*)`."""
+
+    keys: tuple[str, ...]
+    aggregates: tuple[tuple[str, Aggregate], ...]
+    input: Node
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        return (*self.keys, *(name for name, _ in self.aggregates))
+
+    @property
+    def certain(self) -> frozenset[str]:
+        counts = frozenset(name for name, aggregate in self.aggregates if aggregate.function == "COUNT")
+        return (self.input.certain & frozenset(self.keys)) | counts
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """ORDER BY, LIMIT, OFFSET: a stretch of the solutions in order, restricted to some variables.
+
+    `keys` are variables with whether they count in descending order. With `distinct`, solutions that the
+    restriction makes equal count once, at the place of the first.
+    """
+
+    names: tuple[str, ...]
+    keys: tuple[tuple[str, bool], ...]
+    distinct: bool
+    offset: int
+    limit: int | None
+    input: Node
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        return self.names
+
+    @property
+    def certain(self) -> frozenset[str]:
+        return self.input.certain & frozenset(self.names)
+
+
+@dataclass(frozen=True, slots=True)
 class Construct:
     """The triples of a template, over three variables s, p, o, duplicates kept."""
 
@@ -234,7 +276,9 @@ class Construct:
         return frozenset(self.variables)
 
 
-Node = WScan | Path | Pattern | Filter | Union | Extend | Copy | AntiJoin | Values | Project | Distinct | Construct
+Node = (
+    WScan | Path | Pattern | Filter | Union | Extend | Copy | AntiJoin | Values | Project | Distinct | Group | Construct
+)
 
 
 def children(node: Node) -> tuple[Node, ...]:
@@ -244,7 +288,7 @@ def children(node: Node) -> tuple[Node, ...]:
             return inputs
         case AntiJoin(left, right):
             return left, right
-        case Filter() | Extend() | Copy() | Project() | Distinct() | Construct():
+        case Filter() | Extend() | Copy() | Project() | Distinct() | Group() | Slice() | Construct():
             return (node.input,)
         case _:
             return ()

@@ -15,16 +15,19 @@ from spectra.errors import UnsupportedError
 from spectra.operators.contract import UNBOUND, Operator
 from spectra.operators.path.spath import SPath
 from spectra.operators.pattern.tpjoin import TpJoin
+from spectra.operators.relational.aggregates import SetFunction
 from spectra.operators.relational.anti_join import AntiJoin
 from spectra.operators.relational.construct import Construct
 from spectra.operators.relational.distinct import Distinct
+from spectra.operators.relational.group import Aggregated, Group, Terms
 from spectra.operators.relational.join import HashJoin
 from spectra.operators.relational.shared import Shared
+from spectra.operators.relational.slice import Slice
 from spectra.operators.relational.stateless import Copy, Extend, Filter, Project, Union, Values
 from spectra.planner import physical
 from spectra.planner.physical import PhysicalPlan
 from spectra.sparql.expressions import Compiled, Context, compile_expression
-from spectra.sparql.syntax import Expression, Term, Variable
+from spectra.sparql.syntax import Aggregate, Expression, Term, Variable
 from spectra.views.view import WindowViews
 
 
@@ -124,6 +127,21 @@ class _Builder:
                 return Project(self.build(inner, demand), names)
             case physical.DistinctPlan(inner):
                 return Distinct(self.build(inner, _ALL))
+            case physical.GroupPlan(keys, aggregates, inner):
+                source_operator = self.build(inner, _ALL)
+                functions = [self._aggregated(name, aggregate, source_operator) for name, aggregate in aggregates]
+                terms = Terms(self._dictionary.canonical_texts, self._dictionary.add_all, self._holder.hold)
+                return Group(source_operator, keys, functions, terms)
+            case physical.SlicePlan(sliced, inner):
+                return Slice(
+                    self.build(inner, _ALL),
+                    sliced.names,
+                    sliced.keys,
+                    sliced.offset,
+                    sliced.limit,
+                    self._dictionary.canonical_texts,
+                    distinct=sliced.distinct,
+                )
             case physical.ConstructPlan(template, inner):
                 source_operator = self.build(inner, demand)
                 terms = [
@@ -134,6 +152,15 @@ class _Builder:
 
     def _end(self, term: Term) -> int | str:
         return term.name if isinstance(term, Variable) else self._dictionary.constant(term)
+
+    def _aggregated(self, name: str, aggregate: Aggregate, source: Operator) -> Aggregated:
+        function = SetFunction(aggregate.function, aggregate.distinct, aggregate.separator)
+        argument: str | tuple[str, ...] | None = None
+        if isinstance(aggregate.argument, Variable):
+            argument = aggregate.argument.name
+        elif aggregate.distinct:
+            argument = tuple(variable for variable in source.variables if not variable.startswith("_:"))
+        return Aggregated(name, function, argument)
 
     def _compiled(self, expression: Expression, clause: str) -> Compiled:
         compiled = compile_expression(expression, base=self._base)
@@ -170,7 +197,9 @@ class _Builder:
 
         def compute(combinations: NDArray[np.int32]) -> NDArray[np.int32]:
             texts = [compiled.evaluate(row, context) for row in self._bindings(compiled, reads, combinations)]
-            ids = [UNBOUND if text is None else self._dictionary.add(text) for text in texts]
-            return np.array(ids, np.int32)
+            ids = np.full(len(texts), UNBOUND, np.int32)
+            known = [text is not None for text in texts]
+            ids[known] = self._dictionary.add_all([text for text in texts if text is not None])
+            return ids
 
         return compute

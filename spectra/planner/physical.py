@@ -192,6 +192,35 @@ class DistinctPlan:
 
 
 @dataclass(frozen=True, slots=True)
+class GroupPlan:
+    keys: tuple[str, ...]
+    aggregates: tuple[tuple[str, syntax.Aggregate], ...]
+    input: PhysicalPlan
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        return (*self.keys, *(name for name, _ in self.aggregates))
+
+    @property
+    def keyed(self) -> bool:
+        return False
+
+
+@dataclass(frozen=True, slots=True)
+class SlicePlan:
+    slice: nodes.Slice
+    input: PhysicalPlan
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        return self.slice.names
+
+    @property
+    def keyed(self) -> bool:
+        return False
+
+
+@dataclass(frozen=True, slots=True)
 class ConstructPlan:
     template: tuple[syntax.TriplePattern, ...]
     input: PhysicalPlan
@@ -217,6 +246,8 @@ PhysicalPlan = (
     | ValuesPlan
     | ProjectPlan
     | DistinctPlan
+    | GroupPlan
+    | SlicePlan
     | ConstructPlan
 )
 
@@ -245,6 +276,13 @@ def physical_plan(node: Node, needed: frozenset[str] | None = None) -> PhysicalP
             return ProjectPlan(kept, physical_plan(inner, frozenset(kept) & frozenset(inner.variables)))
         case nodes.Distinct(inner):
             return DistinctPlan(physical_plan(inner))
+        case nodes.Group(keys, aggregates, inner):
+            kept_aggregates = tuple(part for part in aggregates if part[0] in needed)
+            return GroupPlan(keys, kept_aggregates, physical_plan(inner, _grouped(keys, kept_aggregates, inner)))
+        case nodes.Slice(_, order, _, _, _, inner):
+            # all that a query can name decides between solutions with equal keys
+            read = {name for name in inner.variables if not name.startswith("_:")} | {name for name, _ in order}
+            return SlicePlan(node, physical_plan(inner, frozenset(read)))
         case nodes.Construct(template, inner):
             used = {
                 term.name
@@ -253,6 +291,19 @@ def physical_plan(node: Node, needed: frozenset[str] | None = None) -> PhysicalP
                 if isinstance(term, Variable)
             }
             return ConstructPlan(template, physical_plan(inner, frozenset(used) & frozenset(inner.variables)))
+
+
+def _grouped(
+    keys: tuple[str, ...], aggregates: tuple[tuple[str, syntax.Aggregate], ...], inner: Node
+) -> frozenset[str]:
+    """The columns that groups and their set functions read; `COUNT(DISTINCT *)` reads all that a query can name."""
+    read = set(keys)
+    for _, aggregate in aggregates:
+        if aggregate.argument is not None:
+            read.update(variables_of(aggregate.argument))
+        elif aggregate.distinct:
+            read.update(name for name in inner.variables if not name.startswith("_:"))
+    return frozenset(read)
 
 
 def _joined(node: Node, needed: frozenset[str]) -> PhysicalPlan:
@@ -393,7 +444,16 @@ def inputs(plan: PhysicalPlan) -> tuple[PhysicalPlan, ...]:
             return left, right
         case UnionPlan(parts):
             return parts
-        case FilterPlan() | ExtendPlan() | CopyPlan() | ProjectPlan() | DistinctPlan() | ConstructPlan():
+        case (
+            FilterPlan()
+            | ExtendPlan()
+            | CopyPlan()
+            | ProjectPlan()
+            | DistinctPlan()
+            | GroupPlan()
+            | SlicePlan()
+            | ConstructPlan()
+        ):
             return (plan.input,)
         case _:
             return ()
@@ -452,6 +512,10 @@ def explain_physical(plan: PhysicalPlan, depth: int = 0) -> str:
             text = label(nodes.Filter(condition, nodes.Pattern(()))).replace("Filter", "filter")
         case ExtendPlan(variable, expression, _):
             text = label(nodes.Extend(variable, expression, nodes.Pattern(()))).replace("Extend", "extend")
+        case GroupPlan(keys, aggregates, _):
+            text = label(nodes.Group(keys, aggregates, nodes.Pattern(()))).replace("Group", "group")
+        case SlicePlan(sliced, _):
+            text = label(sliced).replace("Slice", "slice")
         case CopyPlan(variable, of, _):
             text = f"copy ?{variable} of ?{of}"
         case AntiJoinPlan(_, _, keys):
