@@ -51,10 +51,10 @@ def label(node: Node) -> str:
             values = [f"?{name} := {expression_text(aggregate)}" for name, aggregate in aggregates]
             return f"Group[{', '.join((_names(keys) or 'all', *values))}]"
         case nodes.Slice(names, order, distinct, offset, limit, _):
-            keys = [f"{'DESC' if descending else 'ASC'}(?{name})" for name, descending in order]
+            order_keys = [f"{'DESC' if descending else 'ASC'}(?{name})" for name, descending in order]
             parts = [
                 f"{'DISTINCT ' if distinct else ''}{_names(names)}",
-                f"ORDER BY {' '.join(keys)}" if keys else "",
+                f"ORDER BY {' '.join(order_keys)}" if order_keys else "",
                 f"OFFSET {offset}" if offset else "",
                 "" if limit is None else f"LIMIT {limit}",
             ]

@@ -180,7 +180,7 @@ class _Translation:
             names = _nameable(node)
         keys = []
         for expression, descending in inner.keys:
-            column = expression if isinstance(expression, Variable) else self._hidden()
+            column = expression if isinstance(expression, Variable) else self._hidden("key")
             node = self._column(column, expression, node, source)
             keys.append((column.name, descending))
         return nodes.Slice(names, tuple(keys), distinct, sliced.offset, sliced.limit, node)
@@ -198,7 +198,7 @@ class _Translation:
         for variable, aggregate in group.aggregates:
             argument = aggregate.argument
             if argument is not None:
-                column = argument if isinstance(argument, Variable) else self._hidden()
+                column = argument if isinstance(argument, Variable) else self._hidden("argument")
                 node = self._column(column, argument, node, source)
                 argument = column
             aggregates.append((variable.name, replace(aggregate, argument=argument)))
@@ -306,7 +306,7 @@ class _Translation:
         match expression:
             case syntax.Exists(pattern, negated):
                 outer, found = self._found(pattern, node, source)
-                mark = self._hidden()
+                mark = self._hidden("exists")
                 yes, no = (_FALSE, _TRUE) if negated else (_TRUE, _FALSE)
                 sides = (
                     nodes.Extend(mark.name, syntax.Constant(yes), self._with(outer, found)),
@@ -414,9 +414,9 @@ class _Translation:
         listed = tuple(syntax.Constant(term) for term in excluded)
         return nodes.Filter(syntax.Call("NOT IN", (predicate, *listed)), scan)
 
-    def _hidden(self) -> Variable:
+    def _hidden(self, kind: str = "path") -> Variable:
         """A variable that no query can name."""
-        return Variable(f"_:path{next(self._fresh)}")
+        return Variable(f"_:{kind}{next(self._fresh)}")
 
 
 def _has_exists(expression: syntax.Expression) -> bool:

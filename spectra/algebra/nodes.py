@@ -277,7 +277,20 @@ class Construct:
 
 
 Node = (
-    WScan | Path | Pattern | Filter | Union | Extend | Copy | AntiJoin | Values | Project | Distinct | Group | Construct
+    WScan
+    | Path
+    | Pattern
+    | Filter
+    | Union
+    | Extend
+    | Copy
+    | AntiJoin
+    | Values
+    | Project
+    | Distinct
+    | Group
+    | Slice
+    | Construct
 )
 
 

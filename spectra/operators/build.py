@@ -105,6 +105,8 @@ class _Builder:
                 compiled = self._compiled(condition, "FILTER")
                 reads = [name for name in compiled.variables if name in source_operator.variables]
                 return Filter(source_operator, reads, self._condition(compiled, reads))
+            case physical.ExtendPlan(variable, Variable(name), inner) if name in inner.variables:
+                return Copy(self.build(inner, demand), variable, name)
             case physical.ExtendPlan(variable, expression, inner):
                 source_operator = self.build(inner, demand)
                 compiled = self._compiled(expression, "BIND")
@@ -130,8 +132,9 @@ class _Builder:
             case physical.GroupPlan(keys, aggregates, inner):
                 source_operator = self.build(inner, _ALL)
                 functions = [self._aggregated(name, aggregate, source_operator) for name, aggregate in aggregates]
-                terms = Terms(self._dictionary.canonical_texts, self._dictionary.add_all, self._holder.hold)
-                return Group(source_operator, keys, functions, terms)
+                dictionary = self._dictionary
+                access = Terms(dictionary.canonical_texts, dictionary.add_all, self._holder.hold)
+                return Group(source_operator, keys, functions, access)
             case physical.SlicePlan(sliced, inner):
                 return Slice(
                     self.build(inner, _ALL),

@@ -12,11 +12,14 @@ from bisect import bisect_left, insort
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from decimal import Context, Decimal
+from typing import TypeVar
 
 from spectra.clock import FOREVER
 from spectra.sparql import numeric
 from spectra.sparql.numeric import DECIMAL, DOUBLE, FLOAT, INTEGER
 from spectra.sparql.values import BLANK, IRI, OrderKey, Value, divide, order_key, string, value_of
+
+_Key = TypeVar("_Key", bound=Hashable)
 
 #: Id of a member without a value: an unbound variable, or an error.
 ERROR = 0
@@ -180,12 +183,12 @@ class Members:
             yield end, self.by_end[end]
 
 
-def _count(counts: dict[Hashable, int] | dict[int, int], key: Hashable, copies: int) -> None:
-    left = counts.get(key, 0) + copies  # type: ignore[arg-type]
+def _count(counts: dict[_Key, int], key: _Key, copies: int) -> None:
+    left = counts.get(key, 0) + copies
     if left:
-        counts[key] = left  # type: ignore[index]
+        counts[key] = left
     else:
-        del counts[key]  # type: ignore[arg-type]
+        del counts[key]
 
 
 #: A term id, or the text of a computed term; None for an error.
