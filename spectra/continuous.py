@@ -59,7 +59,9 @@ class Query:
         self._dictionary = dictionary
         self._on_remove = on_remove
         self.holder = Holder(dictionary)
-        self.operator = build(physical, views, dictionary, self.holder, _demand(query, physical), query.base)
+        last_seen = Evaluations(query).last_seen
+        demand = _demand(query, physical)
+        self.operator = build(physical, views, dictionary, self.holder, demand, query.base, last_seen)
         self._report = report_for(query, len(self.operator.variables), self.holder.hold, keyed=physical.keyed)
         self._begun: Deltas | None = None
         self.now = NO_END

@@ -23,7 +23,7 @@ from spectra.operators.relational.group import Aggregated, Group, Terms
 from spectra.operators.relational.join import HashJoin
 from spectra.operators.relational.shared import Shared
 from spectra.operators.relational.slice import Slice
-from spectra.operators.relational.stateless import Copy, Extend, Filter, Project, Union, Values
+from spectra.operators.relational.stateless import Copy, Extend, Filter, Project, Together, Union, Values
 from spectra.planner import physical
 from spectra.planner.physical import PhysicalPlan
 from spectra.sparql.expressions import Compiled, Context, compile_expression
@@ -39,6 +39,9 @@ class Demand:
     extensions: bool
 
 
+#: For each instant the last one that the same evaluation sees, None where that may be itself.
+LastSeen = Callable[[NDArray[np.int64]], "NDArray[np.int64] | None"]
+
 _ALL = Demand(removals=True, extensions=True)
 
 
@@ -49,15 +52,33 @@ def build(
     holder: Holder,
     demand: Demand,
     base: str | None = None,
+    last_seen: LastSeen | None = None,
 ) -> Operator:
-    """The operators of a plan. A count window's ends are no times, so there every removal is told."""
-    return _Builder(views, dictionary, holder, base).build(plan, demand)
+    """The operators of a plan. A count window's ends are no times, so there every removal is told.
+
+    `last_seen` says which instants one evaluation sees together.
+    """
+    if not _looks_at_instants(plan):
+        last_seen = None
+    return _Builder(views, dictionary, holder, base, last_seen).build(plan, demand)
+
+
+def _looks_at_instants(plan: PhysicalPlan) -> bool:
+    """Whether an operator of the plan has work to do for each instant, not only for each delta."""
+    costly = (physical.AntiJoinPlan, physical.GroupPlan, physical.SlicePlan)
+    return isinstance(plan, costly) or any(_looks_at_instants(below) for below in physical.inputs(plan))
 
 
 class _Builder:
     def __init__(
-        self, views: Mapping[Source, WindowViews], dictionary: Dictionary, holder: Holder, base: str | None
+        self,
+        views: Mapping[Source, WindowViews],
+        dictionary: Dictionary,
+        holder: Holder,
+        base: str | None,
+        last_seen: LastSeen | None,
     ) -> None:
+        self._last_seen = last_seen
         self._views = views
         self._dictionary = dictionary
         self._holder = holder
@@ -76,6 +97,12 @@ class _Builder:
         return shared.reader()
 
     def _built(self, plan: PhysicalPlan, demand: Demand) -> Operator:
+        operator = self._operator(plan, demand)
+        if self._last_seen is not None and isinstance(plan, (physical.TpJoinPlan, physical.SPathPlan)):
+            return Together(operator, self._last_seen)
+        return operator
+
+    def _operator(self, plan: PhysicalPlan, demand: Demand) -> Operator:
         match plan:
             case physical.TpJoinPlan(source, scans, projected):
                 views = self._views[source]

@@ -148,6 +148,37 @@ class Extend:
         return self.source.nbytes
 
 
+class Together:
+    """The input's deltas, those between two evaluations at one instant: `last_seen` gives it for each.
+
+    So that operators above look at a group, a row or a slice once per evaluation, not once per event.
+    """
+
+    def __init__(self, source: Operator, last_seen: Callable[[NDArray[np.int64]], NDArray[np.int64] | None]) -> None:
+        self.source = source
+        self.variables = source.variables
+        self._last_seen = last_seen
+
+    @property
+    def counters(self) -> dict[str, int]:
+        return self.source.counters
+
+    def initial(self, at: int) -> Deltas:
+        return self.source.initial(at)
+
+    def process(self) -> Deltas:
+        deltas = self.source.process()
+        at = self._last_seen(deltas.at)
+        return deltas if at is None else Deltas(at, deltas.sign, deltas.until, deltas.rows)
+
+    def current(self, at: int) -> Deltas:
+        return self.source.current(at)
+
+    @property
+    def nbytes(self) -> int:
+        return self.source.nbytes
+
+
 class Copy:
     """The input's solutions with one column twice."""
 
