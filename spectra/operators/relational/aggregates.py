@@ -12,14 +12,11 @@ from bisect import bisect_left, insort
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from decimal import Context, Decimal
-from typing import TypeVar
 
 from spectra.clock import FOREVER
 from spectra.sparql import numeric
 from spectra.sparql.numeric import DECIMAL, DOUBLE, FLOAT, INTEGER
 from spectra.sparql.values import BLANK, IRI, OrderKey, Value, divide, order_key, string, value_of
-
-_Key = TypeVar("_Key", bound=Hashable)
 
 #: Id of a member without a value: an unbound variable, or an error.
 ERROR = 0
@@ -159,15 +156,22 @@ class Members:
         before, member.copies = member.copies, member.copies + copies
         if term != ERROR:
             self.size += copies
-        _count(member.ends, end, copies)
+        of_member = member.ends.get(end, 0) + copies
+        if of_member:
+            member.ends[end] = of_member
+        else:
+            del member.ends[end]
         bucket = self.by_end.get(end)
         if bucket is None:
             bucket = self.by_end[end] = {}
             insort(self.ends, end)
-        _count(bucket, term, copies)
-        if not bucket:
-            del self.by_end[end]
-            del self.ends[bisect_left(self.ends, end)]
+        if of_member:
+            bucket[term] = of_member
+        else:
+            del bucket[term]
+            if not bucket:
+                del self.by_end[end]
+                del self.ends[bisect_left(self.ends, end)]
         for distinct, total in self.totals.items():
             step = int(member.copies > 0) - int(before > 0) if distinct else copies
             if step:
@@ -181,14 +185,6 @@ class Members:
         """The ends in order, each with the copies that leave then."""
         for end in self.ends:
             yield end, self.by_end[end]
-
-
-def _count(counts: dict[_Key, int], key: _Key, copies: int) -> None:
-    left = counts.get(key, 0) + copies
-    if left:
-        counts[key] = left
-    else:
-        del counts[key]
 
 
 #: A term id, or the text of a computed term; None for an error.

@@ -59,8 +59,8 @@ class Group:
         self.counters = {"groups": 0, "evaluated": 0, "changed": 0}
         self._keys, self._aggregates, self._terms = tuple(keys), tuple(aggregates), terms
         self._key_columns = [source.variables.index(name) for name in keys]
-        # the first argument is the solutions themselves: they say when a group begins and ends
-        arguments = list(dict.fromkeys([None, *(aggregated.argument for aggregated in aggregates)]))
+        # any argument says when the last solution of a group ends, since errors are members too
+        arguments = list(dict.fromkeys(aggregated.argument for aggregated in aggregates)) or [None]
         self._arguments = [_columns(source, argument) for argument in arguments]
         self._places = [arguments.index(aggregated.argument) for aggregated in aggregates]
         self._functions = [
