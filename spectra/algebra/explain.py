@@ -59,6 +59,8 @@ def label(node: Node) -> str:
                 "" if limit is None else f"LIMIT {limit}",
             ]
             return f"Slice[{' '.join(part for part in parts if part)}]"
+        case nodes.Fresh(labels, _):
+            return f"Fresh[{' '.join(labels)}]"
         case nodes.Values(names, rows):
             return f"Values[{_names(names)}] {len(rows)} rows"
         case nodes.Project(names, _):

@@ -51,13 +51,14 @@ def from_sparql(query: ContinuousQuery) -> Node:
         if window.spec.with_static:
             raise UnsupportedError("WITH STATIC is not evaluated yet", place=window.place)
     translation = _Translation(query)
-    bags = query.form is Form.SELECT
-    root = translation.node(query.pattern, None, bags)
     if query.form is Form.CONSTRUCT:
-        names = {term.name for triple in query.template for term in _terms(triple) if isinstance(term, Variable)}
-        if any(name.startswith("_:") for name in names):
-            raise _unsupported(query, "a blank node in a CONSTRUCT template", "CONSTRUCT", "Use an IRI or a variable.")
+        used = dict.fromkeys(t.name for triple in query.template for t in _terms(triple) if isinstance(t, Variable))
+        labels = tuple(name for name in used if name.startswith("_:"))
+        root = translation.node(query.pattern, None, bool(labels))
+        if labels:
+            root = nodes.Fresh(labels, root)
         return nodes.Distinct(nodes.Construct(query.template, root))
+    root = translation.node(query.pattern, None, query.form is Form.SELECT)
     if query.form is Form.ASK:
         return nodes.Project((), root)
     return root

@@ -261,6 +261,22 @@ class Slice:
 
 
 @dataclass(frozen=True, slots=True)
+class Fresh:
+    """The solutions with new blank nodes, one for each label and each copy of a solution."""
+
+    labels: tuple[str, ...]
+    input: Node
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        return (*self.input.variables, *self.labels)
+
+    @property
+    def certain(self) -> frozenset[str]:
+        return self.input.certain | frozenset(self.labels)
+
+
+@dataclass(frozen=True, slots=True)
 class Construct:
     """The triples of a template, over three variables s, p, o, duplicates kept."""
 
@@ -290,6 +306,7 @@ Node = (
     | Distinct
     | Group
     | Slice
+    | Fresh
     | Construct
 )
 
@@ -301,10 +318,10 @@ def children(node: Node) -> tuple[Node, ...]:
             return inputs
         case AntiJoin(left, right):
             return left, right
-        case Filter() | Extend() | Copy() | Project() | Distinct() | Group() | Slice() | Construct():
-            return (node.input,)
-        case _:
+        case WScan() | Path() | Values():
             return ()
+        case _:
+            return (node.input,)
 
 
 def pattern_of(*nodes: Node) -> Node:

@@ -19,6 +19,7 @@ from spectra.operators.relational.aggregates import SetFunction
 from spectra.operators.relational.anti_join import AntiJoin
 from spectra.operators.relational.construct import Construct
 from spectra.operators.relational.distinct import Distinct
+from spectra.operators.relational.fresh import Fresh
 from spectra.operators.relational.group import Aggregated, Group, Terms
 from spectra.operators.relational.join import HashJoin
 from spectra.operators.relational.shared import Shared
@@ -159,9 +160,9 @@ class _Builder:
             case physical.GroupPlan(keys, aggregates, inner):
                 source_operator = self.build(inner, _ALL)
                 functions = [self._aggregated(name, aggregate, source_operator) for name, aggregate in aggregates]
-                dictionary = self._dictionary
-                access = Terms(dictionary.canonical_texts, dictionary.add_all, self._holder.hold)
-                return Group(source_operator, keys, functions, access)
+                return Group(source_operator, keys, functions, self._terms())
+            case physical.FreshPlan(labels, inner):
+                return Fresh(self.build(inner, _ALL), labels, self._terms())
             case physical.SlicePlan(sliced, inner):
                 return Slice(
                     self.build(inner, _ALL),
@@ -182,6 +183,9 @@ class _Builder:
 
     def _end(self, term: Term) -> int | str:
         return term.name if isinstance(term, Variable) else self._dictionary.constant(term)
+
+    def _terms(self) -> Terms:
+        return Terms(self._dictionary.canonical_texts, self._dictionary.add_all, self._holder.hold)
 
     def _aggregated(self, name: str, aggregate: Aggregate, source: Operator) -> Aggregated:
         function = SetFunction(aggregate.function, aggregate.distinct, aggregate.separator)

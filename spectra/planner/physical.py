@@ -221,6 +221,20 @@ class SlicePlan:
 
 
 @dataclass(frozen=True, slots=True)
+class FreshPlan:
+    labels: tuple[str, ...]
+    input: PhysicalPlan
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        return (*self.input.variables, *self.labels)
+
+    @property
+    def keyed(self) -> bool:
+        return False
+
+
+@dataclass(frozen=True, slots=True)
 class ConstructPlan:
     template: tuple[syntax.TriplePattern, ...]
     input: PhysicalPlan
@@ -248,6 +262,7 @@ PhysicalPlan = (
     | DistinctPlan
     | GroupPlan
     | SlicePlan
+    | FreshPlan
     | ConstructPlan
 )
 
@@ -283,6 +298,9 @@ def physical_plan(node: Node, needed: frozenset[str] | None = None) -> PhysicalP
             # all that a query can name decides between solutions with equal keys
             read = {name for name in inner.variables if not name.startswith("_:")} | {name for name, _ in order}
             return SlicePlan(node, physical_plan(inner, frozenset(read)))
+        case nodes.Fresh(labels, inner):
+            nameable = frozenset(name for name in inner.variables if not name.startswith("_:"))
+            return FreshPlan(labels, physical_plan(inner, nameable))
         case nodes.Construct(template, inner):
             used = {
                 term.name
@@ -444,19 +462,10 @@ def inputs(plan: PhysicalPlan) -> tuple[PhysicalPlan, ...]:
             return left, right
         case UnionPlan(parts):
             return parts
-        case (
-            FilterPlan()
-            | ExtendPlan()
-            | CopyPlan()
-            | ProjectPlan()
-            | DistinctPlan()
-            | GroupPlan()
-            | SlicePlan()
-            | ConstructPlan()
-        ):
-            return (plan.input,)
-        case _:
+        case TpJoinPlan() | SPathPlan() | ValuesPlan():
             return ()
+        case _:
+            return (plan.input,)
 
 
 def wanted_triples(plan: PhysicalPlan, source: Source) -> tuple[Wanted[str], bool]:
@@ -516,6 +525,8 @@ def explain_physical(plan: PhysicalPlan, depth: int = 0) -> str:
             text = label(nodes.Group(keys, aggregates, nodes.Pattern(()))).replace("Group", "group")
         case SlicePlan(sliced, _):
             text = label(sliced).replace("Slice", "slice")
+        case FreshPlan(labels, _):
+            text = f"fresh {' '.join(labels)}"
         case CopyPlan(variable, of, _):
             text = f"copy ?{variable} of ?{of}"
         case AntiJoinPlan(_, _, keys):

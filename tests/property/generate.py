@@ -258,6 +258,7 @@ class _Grammar:
         self.computed = 0
         self.blanks = 0
         self.budget = rng.choice((1, 1, 2, 2, 3, 4, 5))
+        self.in_exists = False  # there, empty paths and LIMIT are refused where they depend on the outside
         self.unsteady = rng.choice((0, 0, 1, 1, 1, 2, 3))
 
     def variable(self) -> str:
@@ -287,10 +288,15 @@ class _Grammar:
         if kind == 5:
             return self.negated()
         if kind == 6:
-            low = rng.randrange(3)
-            counts = (f"{low}", f"{low},{low + rng.randrange(3)}", f"{low},", f",{low + 1}")
+            low = rng.randrange(int(self.in_exists), 3)
+            counts = (
+                f"{low}",
+                f"{low},{low + rng.randrange(3)}",
+                f"{low},",
+                f"{low},{low + 1}" if self.in_exists else f",{low + 1}",
+            )
             return f"{self.primary(depth - 1)}{{{rng.choice(counts)}}}"
-        return f"{self.primary(depth - 1)}{rng.choice('*+?+*')}"
+        return f"{self.primary(depth - 1)}{'+' if self.in_exists else rng.choice('*+?+*')}"
 
     def primary(self, depth: int) -> str:
         inner = self.path(depth)
@@ -436,7 +442,7 @@ class _Grammar:
         if rng.random() < 0.2:
             head, tail = self.grouped()
             return f"{{ {head} {{ {body} }}{tail} }}"
-        tail = self.sliced() if rng.random() < 0.15 else ""
+        tail = self.sliced() if rng.random() < 0.15 and not self.in_exists else ""
         modifier = rng.choice(("", "", "DISTINCT ", "REDUCED "))
         kept = rng.sample(self.variables, rng.choice((1, min(2, len(self.variables)))))
         if rng.random() < 0.2:
@@ -520,7 +526,9 @@ class _Grammar:
         rng = self.rng
         self.unsteady -= 1
         kind = rng.randrange(8)
+        outside, self.in_exists = self.in_exists, self.in_exists or kind >= 5
         inner = self.group(depth, element)
+        self.in_exists = outside
         if kind < 3:
             return f"OPTIONAL {{ {inner} }}"
         if kind < 5:

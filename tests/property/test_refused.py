@@ -32,7 +32,6 @@ def text(
         (text("WINDOW ex:w { ?x ex:p ?y } FILTER EXISTS { ?x ex:q* ?z }"), "path that may be empty"),
         (text("WINDOW ex:w { GRAPH ?e { ?x ex:p ?y } }"), "GRAPH"),
         (text("WINDOW ex:w { ?x ex:p ?y } SERVICE ex:far { ?x ex:q ?z }"), "SERVICE"),
-        (text(head="CONSTRUCT { ?x ex:made [] }"), "blank node"),
         (text(spec="EVENT"), "EVENT"),
         (text(spec="RANGE 10ms STEP 5ms WITH STATIC"), "WITH STATIC"),
         (text(options="WITH PATHS "), "WITH PATHS"),

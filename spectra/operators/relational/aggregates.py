@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from decimal import Context, Decimal
 
 from spectra.clock import FOREVER
+from spectra.errors import InternalError
 from spectra.sparql import numeric
 from spectra.sparql.numeric import DECIMAL, DOUBLE, FLOAT, INTEGER
 from spectra.sparql.values import BLANK, IRI, OrderKey, Value, divide, order_key, string, value_of
@@ -157,6 +158,8 @@ class Members:
         if term != ERROR:
             self.size += copies
         of_member = member.ends.get(end, 0) + copies
+        if of_member < 0:
+            raise InternalError("a group was told of a row that leaves and never came")
         if of_member:
             member.ends[end] = of_member
         else:

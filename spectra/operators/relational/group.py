@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spectra.clock import FOREVER
-from spectra.errors import InternalError
 from spectra.operators.contract import UNBOUND, Deltas, Operator
 from spectra.operators.relational.aggregates import Members, Result, SetFunction, evaluate
 
@@ -123,8 +122,6 @@ class Group:
         """The old and the new solution of each group that changed."""
         for key, group in touched.items():
             before, group.told = group.told, None
-            if group.size < 0:
-                raise InternalError("a group was told of a row that leaves and never came")
             if group.size or not self._keys:
                 group.told = self._evaluate(group)
             else:
