@@ -134,6 +134,7 @@ class Slice:
             key = order_key(text[row[column]])
             keys.append(_Descending(key) if descending else key)
         keys.append(tuple((name, text[row[column]]) for name, column in self._ties if row[column] != UNBOUND))
+        keys.append(row)  # equal in all that can be named, and yet two rows
         return tuple(keys)
 
     def _present(self) -> Iterator[tuple[Row, int]]:

@@ -58,6 +58,14 @@ def test_a_row_leaves_when_those_before_it_no_longer_fill_the_offset():
     assert sorted(told) == [(1, 1, 10, (2,)), (1, 1, 20, (3,))]
 
 
+def test_rows_that_differ_in_a_hidden_column_are_two():
+    batches = [[(1, 1, 9, (1, 5)), (1, 1, 5, (1, 6))], [(5, -1, 5, (1, 6))], [(9, -1, 9, (1, 5))]]
+    sliced = Slice(Given(["a", "_:b"], batches), ["a"], [], 0, None, names, distinct=False)
+    assert sorted(told_rows(sliced.process())) == [(1, 1, 5, (1,)), (1, 1, 9, (1,))]
+    assert told_rows(sliced.process()) == [(5, -1, 5, (1,))]
+    assert told_rows(sliced.process()) == [(9, -1, 9, (1,))]
+
+
 def test_only_the_stretch_is_visited():
     rows = [(1, 1, 50, (i,)) for i in range(1, 1000)]
     sliced = Slice(Given("a", [rows, [(2, 1, 50, (1000,))]]), ["a"], [("a", True)], 0, 3, names, distinct=False)
