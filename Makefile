@@ -30,7 +30,7 @@ types: $(VENV)/.test
 
 # Compiled, then without the compiler what is quick enough that way.
 tests: $(VENV)/.test
-	$(BIN)/pytest -n 2 -m "not long" tests
+	$(BIN)/pytest -n 2 --dist loadgroup -m "not long" tests
 	NUMBA_DISABLE_JIT=1 $(BIN)/pytest -n 2 -q -m "not long" tests/unit tests/golden tests/test_samples.py
 
 doctests: $(VENV)/.test
@@ -51,12 +51,17 @@ format: $(VENV)/.test
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
+# A machine without Java gets one from the registry, into the virtual environment.
+JAVA = $(BIN)/python -m spectra.spark.java > /dev/null 2>&1 || $(BIN)/python -m pip install --quiet -e '.[java]'
+
 $(VENV)/.installed: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet -e .
+	$(JAVA)
 	touch $@
 
 $(VENV)/.test: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet -e '.[test]'
+	$(JAVA)
 	touch $@ $(VENV)/.installed
 
 clean:

@@ -127,6 +127,10 @@ class Dictionary:
         spans = zip(table.start[terms].tolist(), table.length[terms].tolist(), strict=True)
         return [str(arena[start : start + length], "utf-8") for start, length in spans]
 
+    def hashes(self, terms: NDArray[np.int32]) -> NDArray[np.int64]:
+        """The hash of each term's canonical text."""
+        return self._table.hashes[terms]
+
     # --- references -------------------------------------------------------------------------
 
     @property

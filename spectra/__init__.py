@@ -56,8 +56,10 @@ _LAZY = {
 
 
 def __getattr__(name: str) -> Any:
-    if name in _LAZY:
-        from importlib import import_module
+    from importlib import import_module
 
+    if name in _LAZY:
         return getattr(import_module(_LAZY[name]), name)
+    if name == "spark":
+        return import_module("spectra.spark")
     raise AttributeError(f"module 'spectra' has no attribute {name!r}")

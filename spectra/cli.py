@@ -10,7 +10,7 @@ import signal
 import sys
 import traceback
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from glob import glob
 from pathlib import Path
@@ -29,11 +29,14 @@ if TYPE_CHECKING:
     from spectra.engine import Engine
     from spectra.keeper import Keeper
     from spectra.sparql.query import ContinuousQuery
+    from spectra.streams.contract import EventSource
     from spectra.streams.source import Source
 
 DONE, DIFFERENT, WRONG, BAD_DATA, LIMIT = 0, 1, 2, 3, 4
 #: A bug of ours, as sysexits.h numbers it.
 INTERNAL = 70
+
+DEFAULT_ENGINE = "spark"
 
 #: Bytes of input up to which interpreting the kernels is quicker than loading them compiled.
 _LITTLE = 16 * 1024
@@ -98,7 +101,7 @@ class _BadDataError(Exception):
 
 
 def _run(options: argparse.Namespace) -> int:
-    _refuse_what_is_not_there(options)
+    _check_engine(options)
     from spectra.clock import FOREVER
     from spectra.output import HoldBack, writer_for
     from spectra.progress import Progress, reached_time, summary_lines
@@ -121,43 +124,59 @@ def _run(options: argparse.Namespace) -> int:
         position = None
         if keeper is not None:
             position = keeper.begin(engine, writer, hold_back, file)
-        progress = Progress(engine, sys.stderr)
-        run = engine.run(*sources, drain=options.drain, position=position, **_reading(options), **_following(options))
-        try:
-            with _interrupted_by_sigterm(options.follow), _running(engine):
-                for told in run.portions():
-                    progress.clear()
-                    writer.write(hold_back.upto(told, reached_time(engine)) if hold_back else told)
-                    if options.follow:
-                        writer.flush()
-                    if keeper is not None:
-                        keeper.portion_written()
-                    progress.show()
-        except KeyboardInterrupt:
-            if not options.follow:
-                raise
-        finally:
-            progress.clear()
-            if hold_back:
-                writer.write(hold_back.upto([], FOREVER))
-            writer.flush()
-        if keeper is not None and not options.follow:
-            keeper.save(finished=True)
-        for line in summary_lines(engine, sources, progress.seconds):
-            print(line, file=sys.stderr)
-    return DONE
+        interrupted = False
+        # last, because Spark takes its time: whatever is wrong with the call is known by now
+        with _inputs(options, sources, keeper) as inputs:
+            progress = Progress(engine, inputs, sys.stderr)
+            reading = {**_reading(options), **_following(options)}
+            run = engine.run(*inputs, drain=options.drain, position=position, **reading)
+            try:
+                with _interrupted_by_sigterm(options.follow), _running(engine), closing(run.portions()) as portions:
+                    for told in portions:
+                        progress.clear()
+                        writer.write(hold_back.upto(told, reached_time(engine)) if hold_back else told)
+                        if options.follow:
+                            writer.flush()
+                        if keeper is not None:
+                            keeper.portion_written()
+                        progress.show()
+            except KeyboardInterrupt:
+                interrupted = True
+            finally:
+                progress.clear()
+                if hold_back:
+                    writer.write(hold_back.upto([], FOREVER))
+                writer.flush()
+            if keeper is not None and not options.follow and not interrupted:
+                keeper.save(finished=True)
+            for line in summary_lines(engine, inputs, progress.seconds):
+                print(line, file=sys.stderr)
+    # a follower has no other end
+    return 128 + signal.SIGINT if interrupted and not options.follow else DONE
 
 
-def _refuse_what_is_not_there(options: argparse.Namespace) -> None:
-    if options.engine == "spark" or options.master is not None:
-        raise UnsupportedError(
-            "the engine spark is not available in this version",
-            hint="Leave out --master, and use --engine embedded, which is the default.",
-        )
+def _check_engine(options: argparse.Namespace) -> None:
+    if options.engine == "embedded" and options.master is not None:
+        raise QueryError("--master is of Spark", hint="Leave it out, or use --engine spark.")
+
+
+@contextmanager
+def _inputs(options: argparse.Namespace, sources: list[Source], keeper: Keeper | None) -> Iterator[list[EventSource]]:
+    """The streams as the engine of the call reads them."""
+    if options.engine == "embedded":
+        yield list(sources)
+        return
+    from spectra.spark.delivery import delivered
+
+    folder = Path(options.checkpoint) / "spark" if keeper is not None else None
+    before_commit = keeper.save if keeper is not None else None
+    with delivered(sources, options.master or "local[*]", folder, before_commit) as deliveries:
+        yield list(deliveries)
 
 
 #: What must be the same for a run to go on from a checkpoint, beside the queries.
 _OF_THE_CALL = (
+    "engine",
     "range",
     "step",
     "input",
@@ -518,8 +537,13 @@ def _parser() -> argparse.ArgumentParser:
     run = commands.add_parser("run", help="run queries over streams and write their answers")
     _add_queries(run)
     _add_input(run)
-    run.add_argument("--engine", choices=("embedded", "spark"), default="embedded", help="default: embedded")
-    run.add_argument("--master", metavar="URL", help="the Spark master, with --engine spark")
+    run.add_argument(
+        "--engine",
+        choices=("spark", "embedded"),
+        default=DEFAULT_ENGINE,
+        help="what reads the input: spark (default), or this process alone, which needs no Java",
+    )
+    run.add_argument("--master", metavar="URL", help="the Spark master; default: local[*]")
     run.add_argument(
         "--format",
         choices=("table", "jsonl", "csv", "nq"),

@@ -51,13 +51,17 @@ class Query:
         views: dict[Source, WindowViews],
         dictionary: Dictionary,
         on_remove: Callable[[Query], None],
+        *,
+        idle: bool = False,
     ) -> None:
+        """`idle`: another shard tells all changes, and this one none, not even that an ASK is false."""
         self.query = query
         self.name = query.name
         self.streams = frozenset(window.stream for window in query.windows)
         self.logical, self.physical = logical, physical
         self._dictionary = dictionary
         self._on_remove = on_remove
+        self._idle = idle
         self.holder = Holder(dictionary)
         last_seen = Evaluations(query).last_seen
         demand = _demand(query, physical)
@@ -79,6 +83,10 @@ class Query:
 
     def process(self, progress: Progress) -> ChangeBatch:
         """What the last batch changed, as far as it is to be told now."""
+        if self._idle:
+            self.now = progress.upto
+            nothing = Deltas.empty(len(self.operator.variables))
+            return self._decoded(Told(nothing.at, nothing.sign, nothing.until, nothing.rows))
         before = self._report.pending.rows.ravel()
         begun = self._begin(int(progress.events[0])) if self._is_first(progress) else []
         deltas = Deltas.concatenate([*begun, self.operator.process()])

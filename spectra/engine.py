@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from spectra.algebra.from_sparql import from_sparql
 from spectra.algebra.nodes import Source as GraphSource
+from spectra.algebra.nodes import Values
 from spectra.arrival import arrival_order, merged
 from spectra.changes import Change, ChangeBatch
 from spectra.clock import FOREVER, TimeLike, milliseconds
@@ -20,16 +21,17 @@ from spectra.continuous import Query
 from spectra.dictionary.dictionary import Dictionary
 from spectra.dictionary.hashing import hash_text
 from spectra.errors import QueryError, ResourceError, UnsupportedError
-from spectra.planner.physical import PhysicalPlan, physical_plan, sources, wanted_triples
+from spectra.planner.division import divided, division, sees_everything
+from spectra.planner.physical import PhysicalPlan, ValuesPlan, physical_plan, sources, wanted_triples
 from spectra.position import Position
 from spectra.reorder import EncodedEvents
 from spectra.sparql import parse_query
-from spectra.sparql.query import ContinuousQuery, Form, OutputOperator, Policy
+from spectra.sparql.query import ContinuousQuery, Form
 from spectra.sparql.rspql import DEFAULT_NAME
 from spectra.static import Triple, load_static
+from spectra.streams.contract import EventSource
 from spectra.streams.memory import from_triples
 from spectra.streams.quarantine import Quarantine
-from spectra.streams.source import Source
 from spectra.timeline import ANY_STREAM, Timeline
 from spectra.views.batch import EventBatch
 from spectra.views.summary import Summary, Wanted
@@ -74,12 +76,14 @@ class Engine:
         static: Mapping[str, Any] | None = None,
         folder: str | Path = ".",
         source: str | None = None,
+        shard: tuple[int, int] | None = None,
     ) -> Query:
         """Register a query; it sees the events that come from now on.
 
         `range` and `step` make a plain SPARQL query continuous. `static` gives the triples (or a file)
         of static graphs by IRI; other FROM clauses name files relative to `folder`. `source` names the
-        text in errors.
+        text in errors. `shard` is (number, of how many): of that many engines that get the same events each
+        tells a part of the changes, together what one engine tells (see `spectra.planner.division`).
         """
         if isinstance(text, ContinuousQuery):
             query = text
@@ -89,7 +93,7 @@ class Engine:
                 query = replace(query, name=self._free_name())
         self._check_names(query)
         logical = from_sparql(query)
-        physical = physical_plan(logical)
+        physical, idle = _part(query, physical_plan(logical), shard)
         static_triples = {
             graph: _static_triples(query, physical, graph, static or {}, Path(folder))
             for graph in sources(physical)
@@ -100,10 +104,10 @@ class Engine:
         states = {window.name: timeline.window(window.stream, window.spec, self.events) for window in query.windows}
         views = {GraphSource(name): state.views for name, state in states.items()}
         views |= {graph: WindowViews() for graph in static_triples}
-        registered = Query(query, logical, physical, views, self.dictionary, self._remove)
+        registered = Query(query, logical, physical, views, self.dictionary, self._remove, idle=idle)
         for window_name, state in states.items():
             patterns, everything = wanted_triples(physical, GraphSource(window_name))
-            state.want(registered, patterns, everything or _sees_everything(query))
+            state.want(registered, patterns, everything or (sees_everything(query) and not idle))
             if state not in timeline.windows:
                 timeline.windows.append(state)
         self._load_static(registered, {graph: (views[graph], rows) for graph, rows in static_triples.items()})
@@ -212,7 +216,7 @@ class Engine:
 
     def run(
         self,
-        *inputs: Source | Iterable[EventBatch | None],
+        *inputs: EventSource | Iterable[EventBatch | None],
         drain: bool = True,
         position: Position | None = None,
         **options: Any,
@@ -354,7 +358,7 @@ class Run:
     def __init__(
         self,
         engine: Engine,
-        inputs: tuple[Source | Iterable[EventBatch | None], ...],
+        inputs: tuple[EventSource | Iterable[EventBatch | None], ...],
         drain: bool,
         position: Position | None,
         options: dict[str, Any],
@@ -381,7 +385,7 @@ class Run:
         tables = [batch.to_arrow() for batch in self.batches()]
         return pa.concat_tables(tables, promote_options="default") if tables else pa.table({})
 
-    def portions(self) -> Iterator[list[ChangeBatch]]:
+    def portions(self) -> Generator[list[ChangeBatch], None, None]:
         """The changes of each portion of the input."""
         engine = self._engine
         iterators = [self._open(source) for source in self._inputs]
@@ -397,9 +401,9 @@ class Run:
             yield told
         yield engine.drain() if self._drain else engine.finish()
 
-    def _open(self, source: Source | Iterable[EventBatch | None]) -> Iterator[EventBatch | None]:
+    def _open(self, source: EventSource | Iterable[EventBatch | None]) -> Iterator[EventBatch | None]:
         position = self._position
-        if not isinstance(source, Source):
+        if not isinstance(source, EventSource):
             return iter(source) if position is None else position.rest(source)
         engine = self._engine
         stream = source.stream or engine.the_stream(None)
@@ -428,6 +432,21 @@ def _hash(text: str | None) -> int | None:
     return None if text is None else hash_text(text)
 
 
+def _part(query: ContinuousQuery, physical: PhysicalPlan, shard: tuple[int, int] | None) -> tuple[PhysicalPlan, bool]:
+    """The plan of a shard, and whether it is idle: what cannot be divided is left to shard 0."""
+    number, shards = shard or (0, 1)
+    if not 0 <= number < shards:
+        raise QueryError(f"there is no shard {number} of {shards}", hint="Shards are numbered from 0.")
+    if shards == 1:
+        return physical, False
+    variable = division(query, physical).variable
+    if variable is not None:
+        return divided(physical, variable, number, shards), False
+    if number == 0:
+        return physical, False
+    return ValuesPlan(Values(physical.variables, ())), True
+
+
 def _static_triples(
     query: ContinuousQuery, physical: PhysicalPlan, graph: GraphSource, given: Mapping[str, Any], folder: Path
 ) -> list[Triple]:
@@ -440,11 +459,3 @@ def _static_triples(
         for triple in sorted(triples)
         if everything or any(all(w is None or w == t for w, t in zip(row, triple, strict=True)) for row in patterns)
     ]
-
-
-def _sees_everything(query: ContinuousQuery) -> bool:
-    """Whether it shows when a triple comes or goes that no pattern matches: then nothing may be dropped."""
-    policy = query.report.policy
-    return policy is Policy.NON_EMPTY_CONTENT or (
-        policy is Policy.ON_CONTENT_CHANGE and query.output is OutputOperator.RSTREAM
-    )

@@ -114,7 +114,8 @@ class Keeper:
     def begin(self, engine: Engine, writer: Writer, hold_back: HoldBack | None, file: TextIO) -> Position:
         """Bring engine and writer to where the last checkpoint was; the position in the input."""
         self._engine, self._writer, self._hold_back, self._file = engine, writer, hold_back, file
-        growing = bool(self._call["--follow"])
+        # Spark gives out again only what it has not noted as done
+        growing = bool(self._call["--follow"]) or self._call["--engine"] == "spark"
         if self._state is None:
             self._position = Position(growing=growing)
             return self._position

@@ -65,7 +65,7 @@ class Position:
             dropped = min(count, len(lines))
             if dropped and dropped == count:
                 if lines[dropped - 1] != last:
-                    raise _changed(batch.stream, file)
+                    raise changed_input(batch.stream, file)
                 del left[file]
             elif dropped:
                 left[file][0] -= dropped
@@ -78,7 +78,7 @@ class Position:
 
     def _check_complete(self, stream: str, left: dict[str, list[int]]) -> None:
         if left and not self._growing:
-            raise _changed(stream, next(iter(left)))
+            raise changed_input(stream, next(iter(left)))
 
     def quarantine(self, stream: str, quarantine: Quarantine) -> Quarantine:
         """Takes the bad lines of a stream, and passes on those that were not set aside before."""
@@ -111,7 +111,8 @@ def _copied(counts: _PerFile) -> _PerFile:
     return {stream: {file: list(count) for file, count in files.items()} for stream, files in counts.items()}
 
 
-def _changed(stream: str, file: str) -> QueryError:
+def changed_input(stream: str, file: str) -> QueryError:
+    """What to say where the input is not the one of the checkpoint."""
     of_stream = f" of <{stream}>" if stream else ""
     return QueryError(
         f"the input{of_stream} has changed since the checkpoint",

@@ -12,7 +12,7 @@ from spectra.jit import cache_folder, is_interpreted
 
 if TYPE_CHECKING:
     from spectra.engine import Engine
-    from spectra.streams.source import Source
+    from spectra.streams.contract import EventSource
 
 _SECONDS_BETWEEN_LINES = 0.2
 
@@ -32,8 +32,9 @@ def _kernels_are_cached() -> bool:
 class Progress:
     """One line that is overwritten, on a terminal only."""
 
-    def __init__(self, engine: Engine, file: TextIO) -> None:
+    def __init__(self, engine: Engine, sources: Sequence[EventSource], file: TextIO) -> None:
         self._engine = engine
+        self._sources = sources
         self._file = file
         self._shown = file.isatty()
         self._started = self._last = time.monotonic()
@@ -60,7 +61,9 @@ class Progress:
         rate = engine.events / max(self.seconds, 1e-9)
         reached = reached_time(engine)
         watermark = date_time(reached) if NO_END < reached < FOREVER else "none"
-        done = f"{engine.events:,} events  {rate:,.0f} events/s"
+        batches = sum(getattr(source, "micro_batches", 0) for source in self._sources)
+        done = f"{counted(batches, 'batch')}  " if batches else ""
+        done += f"{engine.events:,} events  {rate:,.0f} events/s"
         line = f"{done}  watermark {watermark}  state {size(engine.nbytes)}"
         self.clear()
         self._file.write(line)
@@ -91,7 +94,7 @@ def size(count: int) -> str:
     return f"{amount / 1000:.1f} TB"
 
 
-def summary_lines(engine: Engine, sources: Sequence[Source], seconds: float) -> list[str]:
+def summary_lines(engine: Engine, sources: Sequence[EventSource], seconds: float) -> list[str]:
     """The closing summary: what was read, told and set aside."""
     triples = sum(source.triples for source in sources)
     skipped = sum(source.skipped for source in sources)
@@ -109,5 +112,5 @@ def summary_lines(engine: Engine, sources: Sequence[Source], seconds: float) -> 
 
 
 def counted(count: int, noun: str) -> str:
-    """`1 event`, `2 events`."""
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+    """`1 event`, `2 events`, `3 batches`."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}{'es' if noun.endswith('ch') else 's'}"

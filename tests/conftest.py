@@ -13,6 +13,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+@pytest.fixture(autouse=True)
+def default_engine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`spectra run` without Spark; the tests of Spark choose otherwise."""
+    monkeypatch.setattr("spectra.cli.DEFAULT_ENGINE", "embedded")
+
+
 @pytest.fixture
 def update_golden(request: pytest.FixtureRequest) -> bool:
     return bool(request.config.getoption("--update-golden"))

@@ -24,12 +24,16 @@ from spectra.operators.relational.group import Aggregated, Group, Terms
 from spectra.operators.relational.join import HashJoin
 from spectra.operators.relational.shared import Shared
 from spectra.operators.relational.slice import Slice
-from spectra.operators.relational.stateless import Copy, Extend, Filter, Project, Together, Union, Values
+from spectra.operators.relational.stateless import Copy, Extend, Filter, Owned, Project, Together, Union, Values
 from spectra.planner import physical
+from spectra.planner.division import owner
 from spectra.planner.physical import PhysicalPlan
 from spectra.sparql.expressions import Compiled, Context, compile_expression
 from spectra.sparql.syntax import Aggregate, Expression, Term, Variable
 from spectra.views.view import WindowViews
+
+#: Which of some term ids a shard owns.
+_Owned = Callable[[NDArray[np.int32]], NDArray[np.bool_]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +103,8 @@ class _Builder:
 
     def _built(self, plan: PhysicalPlan, demand: Demand) -> Operator:
         operator = self._operator(plan, demand)
-        if self._last_seen is not None and isinstance(plan, (physical.TpJoinPlan, physical.SPathPlan)):
+        leaves = (physical.TpJoinPlan, physical.SPathPlan, physical.OwnedPlan)
+        if self._last_seen is not None and isinstance(plan, leaves):
             return Together(operator, self._last_seen)
         return operator
 
@@ -115,17 +120,13 @@ class _Builder:
                     extensions=demand.extensions,
                 )
             case physical.SPathPlan():
-                views = self._views[plan.source]
-                return SPath(
-                    views,
-                    plan.dfa,
-                    self._end(plan.root),
-                    self._end(plan.target),
-                    self._dictionary.constant,
-                    empty=plan.empty,
-                    removals=demand.removals or views.counting,
-                    extensions=demand.extensions,
-                )
+                return self._spath(plan, demand, None)
+            case physical.OwnedPlan(variable, shard, shards, physical.SPathPlan(root=Variable(root)) as path) if (
+                root == variable
+            ):
+                return self._spath(path, demand, self._owned(shard, shards))
+            case physical.OwnedPlan(variable, shard, shards, inner):
+                return Owned(self.build(inner, demand), variable, self._owned(shard, shards))
             case physical.HashJoinPlan(left, right, certain):
                 return HashJoin(self.build(left, _ALL), self.build(right, _ALL), certain)
             case physical.FilterPlan(condition, inner):
@@ -180,6 +181,27 @@ class _Builder:
                     for triple in template
                 ]
                 return Construct(source_operator, terms, self._dictionary.text)
+
+    def _spath(self, plan: physical.SPathPlan, demand: Demand, owned: _Owned | None) -> SPath:
+        views = self._views[plan.source]
+        return SPath(
+            views,
+            plan.dfa,
+            self._end(plan.root),
+            self._end(plan.target),
+            self._dictionary.constant,
+            empty=plan.empty,
+            removals=demand.removals or views.counting,
+            extensions=demand.extensions,
+            owned=owned,
+        )
+
+    def _owned(self, shard: int, shards: int) -> _Owned:
+        def owned(ids: NDArray[np.int32]) -> NDArray[np.bool_]:
+            kept: NDArray[np.bool_] = owner(self._dictionary.hashes(ids), shards) == shard
+            return kept
+
+        return owned
 
     def _end(self, term: Term) -> int | str:
         return term.name if isinstance(term, Variable) else self._dictionary.constant(term)

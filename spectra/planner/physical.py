@@ -57,11 +57,16 @@ class SPathPlan:
     dfa: Dfa
     empty: Literal["none", "constant", "terms"]
     backward: bool
-    text: str
+    path: PathExpression
 
     @property
     def variables(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(end.name for end in (self.root, self.target) if isinstance(end, Variable)))
+
+    def turned(self) -> SPathPlan:
+        """The same pairs by trees that grow from the other end."""
+        subject, object_ = (self.target, self.root) if self.backward else (self.root, self.target)
+        return _path(nodes.Path(self.source, subject, self.path, object_), backward=not self.backward)
 
     @property
     def keyed(self) -> bool:
@@ -169,6 +174,24 @@ class ValuesPlan:
 
 
 @dataclass(frozen=True, slots=True)
+class OwnedPlan:
+    """The input's solutions whose `variable` one of several shards owns, or that do not bind it."""
+
+    variable: str
+    shard: int
+    shards: int
+    input: PhysicalPlan
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        return self.input.variables
+
+    @property
+    def keyed(self) -> bool:
+        return self.input.keyed
+
+
+@dataclass(frozen=True, slots=True)
 class ProjectPlan:
     variables: tuple[str, ...]
     input: PhysicalPlan
@@ -258,6 +281,7 @@ PhysicalPlan = (
     | AntiJoinPlan
     | UnionPlan
     | ValuesPlan
+    | OwnedPlan
     | ProjectPlan
     | DistinctPlan
     | GroupPlan
@@ -422,8 +446,10 @@ def _with_filters(
     return plan, certain
 
 
-def _path(node: nodes.Path) -> SPathPlan:
-    backward = isinstance(node.subject, Variable) and not isinstance(node.object, Variable)
+def _path(node: nodes.Path, *, backward: bool | None = None) -> SPathPlan:
+    """The path from its subject or `backward`; by default from the constant end, if there is one."""
+    if backward is None:
+        backward = isinstance(node.subject, Variable) and not isinstance(node.object, Variable)
     path = inverse(node.path) if backward else node.path
     root, target = (node.object, node.subject) if backward else (node.subject, node.object)
     dfa = minimal_dfa(path)
@@ -431,7 +457,7 @@ def _path(node: nodes.Path) -> SPathPlan:
     if dfa.accepts_empty:
         with_constant = not (isinstance(root, Variable) and isinstance(target, Variable))
         empty = "constant" if with_constant and _matches_itself(path) else "terms"
-    return SPathPlan(node.source, root, target, dfa, empty, backward, path_text(node.path))
+    return SPathPlan(node.source, root, target, dfa, empty, backward, node.path)
 
 
 def _matches_itself(path: PathExpression) -> bool:
@@ -462,10 +488,12 @@ def inputs(plan: PhysicalPlan) -> tuple[PhysicalPlan, ...]:
             return left, right
         case UnionPlan(parts):
             return parts
-        case TpJoinPlan() | SPathPlan() | ValuesPlan():
-            return ()
-        case _:
+        case FilterPlan() | ExtendPlan() | CopyPlan() | OwnedPlan() | ProjectPlan() | DistinctPlan():
             return (plan.input,)
+        case GroupPlan() | SlicePlan() | FreshPlan() | ConstructPlan():
+            return (plan.input,)
+        case _:
+            return ()
 
 
 def wanted_triples(plan: PhysicalPlan, source: Source) -> tuple[Wanted[str], bool]:
@@ -509,7 +537,7 @@ def explain_physical(plan: PhysicalPlan, depth: int = 0) -> str:
             text += "".join(f"\n{'  ' * (depth + 1)}{label(scan)}" for scan in scans)
         case SPathPlan():
             end = "object" if plan.backward else "subject"
-            text = f"spath({names}) {plan.text}: {plan.dfa.states} states, trees from the {end}"
+            text = f"spath({names}) {path_text(plan.path)}: {plan.dfa.states} states, trees from the {end}"
             if plan.empty != "none":
                 text += f", empty path matches {'the terms of the graph' if plan.empty == 'terms' else 'the constant'}"
         case HashJoinPlan(left, right, certain):
@@ -533,6 +561,8 @@ def explain_physical(plan: PhysicalPlan, depth: int = 0) -> str:
             text = f"anti_join on {' '.join(f'?{name}' for name in keys) or 'nothing'}"
         case ValuesPlan(values):
             text = label(values).replace("Values", "values")
+        case OwnedPlan(variable, shard, shards, _):
+            text = f"owned by ?{variable}, shard {shard} of {shards}"
         case ProjectPlan():
             text = f"project({names})"
         case _:

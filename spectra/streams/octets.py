@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import zlib
 from pathlib import Path
 from types import TracebackType
+from typing import BinaryIO
 
 _BLOCK = 1 << 15
 _GZIP_FORMAT = 31  # zlib's number for "gzip header and trailer, largest window"
@@ -18,15 +20,24 @@ class Octets:
     compression, "" for nothing; all bytes before the damage are read.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, content: bytes | None = None, begin: int = 0, end: int | None = None) -> None:
+        """`content` is read instead of the file, where it is given.
+
+        From `begin` to `end`, of what is not compressed: the lines that start there, the last one whole.
+        """
         self.ended = False
         self.damage = ""
-        self._file = path.open("rb")
+        self._file: BinaryIO = path.open("rb") if content is None else io.BytesIO(content)
+        self._end = end
         self._compressed = path.suffix == ".gz"
         self._at_start = True
         self._member: zlib._Decompress | None = None
         self._members = 0
         self._pending = b""
+        if begin > 0:
+            self._at_start = False
+            self._file.seek(begin - 1)
+            self._rest_of_line()
 
     def __enter__(self) -> Octets:
         return self
@@ -38,9 +49,7 @@ class Octets:
 
     def read(self, size: int) -> bytes:
         """At least `size` bytes, fewer at the end only; a byte order mark at the start is left out."""
-        text = self._inflate(size) if self._compressed else self._file.read(size)
-        if not self._compressed and len(text) < size:
-            self.ended = True
+        text = self._inflate(size) if self._compressed else self._read(size)
         if self._at_start:
             self._at_start = False
             text = text.removeprefix(_BYTE_ORDER_MARK)
@@ -53,6 +62,22 @@ class Octets:
         parts = []
         while not self.ended:
             parts.append(self.read(1 << 20))
+        return b"".join(parts)
+
+    def _read(self, size: int) -> bytes:
+        left = size + 1 if self._end is None else self._end - self._file.tell()
+        if left > size:
+            text = self._file.read(size)
+            self.ended = len(text) < size
+            return text
+        self.ended = True
+        text = self._file.read(max(left, 0))
+        return text if not text or text.endswith(b"\n") else text + self._rest_of_line()
+
+    def _rest_of_line(self) -> bytes:
+        parts = [self._file.readline(_BLOCK)]
+        while parts[-1] and not parts[-1].endswith(b"\n"):
+            parts.append(self._file.readline(_BLOCK))
         return b"".join(parts)
 
     def _inflate(self, size: int) -> bytes:

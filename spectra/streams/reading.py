@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import compress
 from typing import Protocol
 
 import numpy as np
@@ -31,11 +32,15 @@ class Counts:
 
 @dataclass(slots=True)
 class Reading:
-    """One pass over a source: where its events, its bad lines and its counts go."""
+    """One pass over a source: where its events, its bad lines and its counts go.
+
+    `content` has the bytes of files, by name, that are not to be opened.
+    """
 
     stream: str
     quarantine: Quarantine
     counts: Counts = field(default_factory=Counts)
+    content: Mapping[str, bytes] = field(default_factory=dict)
 
     def report(self, scan: Scan, files: list[InputFile]) -> None:
         """Count what a scan found and quarantine its bad lines; segment `i` is text of ``files[i]``."""
@@ -47,7 +52,7 @@ class Reading:
 
     def scans(self, file: InputFile, scanner: Scanner) -> Iterator[Scan]:
         """The file piece by piece, cut between events, reported."""
-        octets = self._open(file)
+        octets = self.octets(file)
         if octets is None:
             return
         with octets:
@@ -60,7 +65,7 @@ class Reading:
                 if not final or octets.damage:
                     end = text.rfind(b"\n") + 1
                     rest = text[end:]
-                scan = scanner.scan(_buffer(text, end), [Segment(end, scope, line)], final=final)
+                scan = scanner.scan(buffer_of(text, end), [Segment(end, scope, line)], final=final)
                 if final or scan.position > 0:
                     self.report(scan, [file])
                     yield scan
@@ -72,7 +77,7 @@ class Reading:
 
     def whole(self, file: InputFile) -> bytes | None:
         """All whole lines of a file; None where it cannot be read."""
-        octets = self._open(file)
+        octets = self.octets(file)
         if octets is None:
             return None
         with octets:
@@ -83,10 +88,13 @@ class Reading:
             text = text[:end]
         return text
 
-    def _open(self, file: InputFile) -> Octets | None:
-        """A file that went away or may not be read is quarantined whole: the others can still be used."""
+    def octets(self, file: InputFile, begin: int = 0, end: int | None = None) -> Octets | None:
+        """The bytes of a file, or of the lines that start from `begin` to `end`.
+
+        A file that went away or may not be read is quarantined whole: the others can still be used.
+        """
         try:
-            return Octets(file.path)
+            return Octets(file.path, self.content.get(file.name), begin, end)
         except OSError as error:
             self.quarantine.add(file.name, 0, "unreadable file", error.strerror or str(error))
             return None
@@ -103,7 +111,6 @@ class Reading:
         """The scan's events under these times; those that are not to be kept leave no trace in the counts."""
         tables = scan.tables
         event = tables.event
-        first = np.append(event[:, E_FIRST], len(tables.sign))
         batch = EventBatch(
             stream=self.stream,
             text=scan.text,
@@ -113,35 +120,52 @@ class Reading:
             hashes=tables.hashes,
             sign=tables.sign,
             event_time=time,
-            event_first=first,
+            event_first=np.append(event[:, E_FIRST], len(tables.sign)),
             event_size=event[:, E_SIZE].copy(),
             event_graph=graph or [],
             event_place=place,
         )
-        if keep is None or keep.all():
+        return batch if keep is None else self.kept(batch, keep)
+
+    def kept(self, batch: EventBatch, keep: NDArray[np.bool_]) -> EventBatch:
+        """These events of a batch; the others leave no trace in the counts."""
+        if keep.all():
             return batch
-        rows = np.diff(first)
+        rows = np.diff(batch.event_first)
         kept_rows = np.repeat(keep, rows)
         self.counts.triples -= int(rows[~keep].sum())
-        self.counts.skipped -= int((event[~keep, E_SIZE] - rows[~keep]).sum())
-        batch.start = batch.start[kept_rows]
-        batch.length = batch.length[kept_rows]
-        batch.tag = batch.tag[kept_rows]
-        batch.hashes = batch.hashes[kept_rows]
-        batch.sign = batch.sign[kept_rows]
-        batch.event_time = time[keep]
-        batch.event_first = np.append(0, np.cumsum(rows[keep]))
-        batch.event_size = batch.event_size[keep]
-        kept_events = np.flatnonzero(keep).tolist()
-        batch.event_graph = [batch.event_graph[event] for event in kept_events] if graph else []
-        batch.event_place = [place[event] for event in kept_events]
-        return batch
+        self.counts.skipped -= int((batch.event_size - rows)[~keep].sum())
+        return EventBatch(
+            stream=batch.stream,
+            text=batch.text,
+            start=batch.start[kept_rows],
+            length=batch.length[kept_rows],
+            tag=batch.tag[kept_rows],
+            hashes=batch.hashes[kept_rows],
+            sign=batch.sign[kept_rows],
+            event_time=batch.event_time[keep],
+            event_first=np.append(0, np.cumsum(rows[keep])),
+            event_size=batch.event_size[keep],
+            event_graph=list(compress(batch.event_graph, keep)),
+            event_place=list(compress(batch.event_place, keep)),
+        )
 
 
 class Reader(Protocol):
     """One form of stream. Called with group after group of files, in order."""
 
     def batches(self, files: list[InputFile]) -> Iterator[EventBatch]: ...
+
+
+def fitting(files: Iterable[InputFile], form: str, quarantine: Quarantine) -> list[InputFile]:
+    """The files of a stream's form; the others go to the quarantine."""
+    found = []
+    for file in files:
+        if file.form == form:
+            found.append(file)
+        else:
+            quarantine.add(file.name, 0, f"not of the stream's form, .{form}", "")
+    return found
 
 
 def packs(
@@ -169,7 +193,7 @@ def _pack(texts: list[bytes], files: list[InputFile]) -> tuple[NDArray[np.uint8]
     ends = np.cumsum([len(text) for text in texts]).tolist()
     text = b"".join(texts)
     segments = [Segment(end, file.scope) for end, file in zip(ends, files, strict=True)]
-    return _buffer(text, len(text)), segments, files
+    return buffer_of(text, len(text)), segments, files
 
 
 def event_lines(scan: Scan, event: list[int]) -> Iterator[tuple[int, bytes]]:
@@ -177,7 +201,7 @@ def event_lines(scan: Scan, event: list[int]) -> Iterator[tuple[int, bytes]]:
     return enumerate(scan.octets(event[E_BEGIN], event[E_END]).splitlines(), event[E_LINE])
 
 
-def _buffer(text: bytes, end: int) -> NDArray[np.uint8]:
+def buffer_of(text: bytes, end: int) -> NDArray[np.uint8]:
     """The first `end` bytes, with room behind them for some canonical forms."""
     buffer = np.empty(end + end // 8 + 1024, np.uint8)
     buffer[:end] = np.frombuffer(text, np.uint8, end)

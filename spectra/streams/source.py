@@ -8,12 +8,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from spectra.clock import TimeLike, duration, milliseconds
 from spectra.errors import QueryError, StreamError
 from spectra.streams.files import InputFile, Inputs, PathLike
+from spectra.streams.kernels.statements import FILE, PATCH, QUADS, TRIPLES
 from spectra.streams.memory import concatenate
-from spectra.streams.nquads import QuadReader
-from spectra.streams.ntriples import FileReader, TripleReader
+from spectra.streams.pieces import Recipe
 from spectra.streams.quarantine import Quarantine
-from spectra.streams.rdf_patch import PatchReader
-from spectra.streams.reading import BATCH_BYTES, Reader, Reading
+from spectra.streams.reading import BATCH_BYTES, Reader, Reading, fitting
 from spectra.streams.watch import Watch
 from spectra.views.batch import EventBatch
 from spectra.views.summary import Summary
@@ -101,6 +100,32 @@ class Source:
     def skipped(self) -> int:
         return self._reading.counts.skipped
 
+    def files(self) -> list[InputFile]:
+        """All files there are now, each input's in the order of their names."""
+        return self._inputs.files()
+
+    def watch(self) -> Watch:
+        """Finds files as they are added."""
+        if self._inputs.only_file is not None:
+            raise StreamError(f'cannot follow one file: "{self}"', hint="Follow its folder, or a glob.")
+        return Watch(self._inputs)
+
+    def recipe(self, files: Sequence[InputFile], *, validate: bool = False) -> Recipe:
+        """How `files`, the first ones of this source, and all that follow are read."""
+        return self._recipe(self._inputs.form_of(files), validate)
+
+    def _recipe(self, form: str, validate: bool) -> Recipe:
+        triples = FILE if self._inputs.only_file is None else TRIPLES
+        return Recipe(
+            form={"nt": triples, "nq": QUADS, "rdfp": PATCH}[form],
+            stream=self.stream,
+            time_from=self._time_from,
+            event_size=self._event_size,
+            start=self._start,
+            interval=self._interval,
+            validate=validate,
+        )
+
     def batches(
         self,
         summary: Summary,
@@ -127,12 +152,11 @@ class Source:
         idle
             Seconds without anything new after which a follower gets None.
         """
-        files = self._inputs.files()
+        groups: Iterable[list[InputFile] | None]
         if follow:
-            if self._inputs.only_file is not None:
-                raise StreamError(f'cannot follow one file: "{self}"', hint="Follow its folder, or a glob.")
-            groups: Iterable[list[InputFile] | None] = Watch(self._inputs).groups(idle)
+            groups = self.watch().groups(idle)
         else:
+            files = self.files()
             self._inputs.form_of(files)
             groups = [files]
         self._reading = Reading(self.stream, quarantine)
@@ -150,29 +174,10 @@ class Source:
             if reader is None:
                 form = self._inputs.form_of(group)
                 reader = self._reader(form, reading, summary, validate)
-            fitting = []
-            for file in group:
-                if file.form == form:
-                    fitting.append(file)
-                else:
-                    reading.quarantine.add(file.name, 0, f"not of the stream's form, .{form}", "")
-            yield from _packed(reader.batches(fitting))
+            yield from _packed(reader.batches(fitting(group, form, reading.quarantine)))
 
     def _reader(self, form: str, reading: Reading, summary: Summary, validate: bool) -> Reader:
-        if form == "nq":
-            return QuadReader(reading, summary, validate=validate)
-        if form == "rdfp":
-            return PatchReader(reading, summary, validate=validate)
-        if self._inputs.only_file is None:
-            return FileReader(reading, summary, validate=validate, time_from=self._time_from)
-        return TripleReader(
-            reading,
-            summary,
-            validate=validate,
-            event_size=self._event_size,
-            start=self._start,
-            interval=self._interval,
-        )
+        return self._recipe(form, validate).reader(reading, summary)
 
 
 def _packed(batches: Iterable[EventBatch]) -> Iterator[EventBatch]:

@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from spectra.streams.files import InputFile, Inputs
@@ -31,6 +31,10 @@ class Watch:
         self._inputs = inputs
         self._taken: set[str] = set()
         self._seen: dict[str, tuple[tuple[int, int, int], float]] = {}
+
+    def leave_out(self, names: Iterable[str]) -> None:
+        """Files that were handed out in another process."""
+        self._taken.update(names)
 
     def look(self) -> list[InputFile]:
         """The files that are complete and were not handed out before."""

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from spectra import cli
 from spectra.checkpoint import Checkpoints, State, restore, saved
 from spectra.cli import main
 from spectra.engine import Engine
@@ -392,7 +393,9 @@ def test_what_changed_since(folder: Path, monkeypatch: pytest.MonkeyPatch, capsy
 def spectra(*arguments: str) -> subprocess.Popen[bytes]:
     # compiled, as for users: what is tested is the moment of the end, and it should come often
     environment = {name: value for name, value in os.environ.items() if name != "NUMBA_DISABLE_JIT"}
-    return subprocess.Popen([sys.executable, "-m", "spectra", *arguments], stderr=subprocess.PIPE, env=environment)
+    command, *options = arguments
+    call = [sys.executable, "-m", "spectra", command, f"--engine={cli.DEFAULT_ENGINE}", *options]
+    return subprocess.Popen(call, stderr=subprocess.PIPE, env=environment)
 
 
 def test_kill_9_at_any_moment(folder: Path) -> None:

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 import spectra.progress
+from spectra import cli
 from spectra.cli import main
 from spectra.progress import announce_compilation
 
@@ -265,8 +266,7 @@ def test_several_streams(folder: Path, capsys: pytest.CaptureFixture[str]) -> No
         ),
         (["--input=events", "--quarantine=absent/q"], "StreamError: cannot write the quarantine file"),
         (["--input=events", "--format=nq"], "QueryError: the answers of <http://e/reach> are no triples"),
-        (["--input=events", "--engine=spark"], "UnsupportedError: the engine spark is not available"),
-        (["--input=events", "--master=local[2]"], "UnsupportedError: the engine spark is not available"),
+        (["--input=events", "--engine=embedded", "--master=local[2]"], "QueryError: --master is of Spark"),
         (["--input=events", "--checkpoint=state"], "QueryError: --checkpoint needs --output FILE"),
         (["--input=edges.nt", "--follow"], "StreamError: cannot follow one file"),
         (["reach.rq", "--input=events"], "QueryError: two queries are named <http://e/reach>"),
@@ -474,7 +474,7 @@ def test_compilation_is_announced_once(tmp_path: Path, monkeypatch: pytest.Monke
 def test_the_compiler_is_not_loaded_for_little_input(folder: Path, lines_of_input: int, compiler: bool) -> None:
     stream = folder / "stream.nt"
     stream.write_text("".join(edge(f"a{i}", f"b{i}") for i in range(lines_of_input)))
-    call = ["run", str(folder / "reach.rq"), "--input", str(stream), "--output", str(folder / "out")]
+    call = ["run", str(folder / "reach.rq"), "--engine=embedded", f"--input={stream}", f"--output={folder / 'out'}"]
     script = f"import sys, spectra.cli; spectra.cli.main({call!r}); print('numba' in sys.modules)"
     environment = {name: value for name, value in os.environ.items() if name != "NUMBA_DISABLE_JIT"}
     process = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=environment)
@@ -485,7 +485,7 @@ def test_the_compiler_is_not_loaded_for_little_input(folder: Path, lines_of_inpu
 def spectra_process(*arguments: str) -> subprocess.Popen[str]:
     """The command in a process of its own, which does not outlive a test that waits in vain."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "spectra", *arguments],
+        [sys.executable, "-m", "spectra", arguments[0], f"--engine={cli.DEFAULT_ENGINE}", *arguments[1:]],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

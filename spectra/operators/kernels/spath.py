@@ -32,8 +32,8 @@ class AutomatonColumns(NamedTuple):
     the path does not mention) and a direction; `outgoing` and `incoming` are the indexes that list
     the edges along and against it. `accepting` lists the accepting states. `root` and `target` are
     constants or 0; `flags` are (both ends are one variable, the empty path is accepted by all terms,
-    the pair of a term with itself comes from the empty path). `projected` says which end each output
-    column is (0 root, 1 vertex).
+    the pair of a term with itself comes from the empty path, only owned terms are roots). `projected`
+    says which end each output column is (0 root, 1 vertex).
     """
 
     moves: NDArray[np.int32]
@@ -85,10 +85,15 @@ class HeapColumns(NamedTuple):
 
 
 class TermColumns(NamedTuple):
-    """For the empty path between two variables: how many triples of the window use a term, and until when."""
+    """What is known of each term.
+
+    For the empty path between two variables: how many triples of the window use a term, and until when.
+    For a shard's part of the trees: whether the shard owns it.
+    """
 
     uses: NDArray[np.int32]
     end: NDArray[np.int64]
+    owned: NDArray[np.bool_]
 
 
 @kernel
@@ -322,7 +327,15 @@ def expire_nodes(trees, work, automaton, out, written, limit, at, counting, remo
 
 
 @kernel
-def seed_edge(views, trees, heap, work, automaton, row, position, floor):
+def may_be_root(terms, automaton, term):
+    """Whether this operator grows a tree from a term."""
+    if automaton.ends[0] != 0:
+        return automaton.ends[0] == term
+    return not automaton.flags[3] or terms.owned[term]
+
+
+@kernel
+def seed_edge(views, trees, heap, work, terms, automaton, row, position, floor):
     """Relax one edge in every tree that reaches its source; False where the heap has no room for all."""
     end = end_at(views, row, position)
     if end <= floor:
@@ -344,7 +357,7 @@ def seed_edge(views, trees, heap, work, automaton, row, position, floor):
             count = 0 if slot < 0 else trees.lists.counts[1, slot]
             if work[HEAP] + count + 1 > heap.end.shape[0]:
                 return False
-            if state == 0 and (automaton.ends[0] == 0 or automaton.ends[0] == source):
+            if state == 0 and may_be_root(terms, automaton, source):
                 if not (following == 0 and target == source):
                     known = find_node(trees, source, target, following)
                     if known < 0 or trees.end[known] < end:
@@ -550,6 +563,8 @@ def latest_use(views, automaton, term, position):
 def count_term(views, terms, automaton, out, written, at, kind, row, side, position, counting, removals, extensions):
     """Keep the empty path of one end of an edge."""
     term = views.subject[row] if side == 0 else views.object[row]
+    if automaton.flags[3] and not terms.owned[term]:
+        return written
     before = terms.end[term] if terms.uses[term] > 0 else np.int64(NO_END)
     if kind == ENTERED:
         terms.uses[term] += 1
@@ -602,7 +617,7 @@ def follow_log(views, log, first, last, trees, heap, work, terms, automaton, cou
                 work[PHASE] = REDERIVE
             else:
                 # what was pushed before the heap was full is pushed again: the second time it gains nothing
-                if not seed_edge(views, trees, heap, work, automaton, row, position, floor):
+                if not seed_edge(views, trees, heap, work, terms, automaton, row, position, floor):
                     return entry, written
                 # The edges that enter at one instant are followed together, or a result would be told with the
                 # end of the first path that is found, though a wider one enters with the next edge.

@@ -28,6 +28,7 @@ class SPath:
     `root`; the planner gives the constant end as root and the automaton in that direction.
     `empty` says what the empty path matches where the automaton accepts it: the constant at an end
     whatever the window holds, or the terms of the window. By default, the constant where there is one.
+    `owned` tells for term ids whether trees grow from them, and is asked in every batch; None: from all.
     """
 
     def __init__(
@@ -41,8 +42,10 @@ class SPath:
         empty: Literal["none", "constant", "terms"] | None = None,
         removals: bool = True,
         extensions: bool = True,
+        owned: Callable[[NDArray[np.int32]], NDArray[np.bool_]] | None = None,
     ) -> None:
         self._views = views
+        self._owned = owned
         self._removals = removals
         self._extensions = extensions
         ends = [end for end in (root, target) if isinstance(end, str)]
@@ -81,14 +84,14 @@ class SPath:
             accepting=accepting,
             is_accepting=np.isin(np.arange(dfa.states), accepting),
             ends=np.array([self._root_id, self._target_id, 0, 0], np.int32),
-            flags=np.array([both_variable and root == target, needs_terms, dfa.accepts_empty], np.bool_),
+            flags=np.array([both_variable and root == target, needs_terms, dfa.accepts_empty, owned is not None]),
             projected=np.array([0 if name == root else 1 for name in self.variables], np.int64),
         )
         self._work = np.zeros(10, np.int64)
         self._trees = _new_trees(1024)
         self._work[kernels.FREE] = 1024
         self._heap = _new_heap(1024)
-        self._terms = kernels.TermColumns(np.zeros(1, np.int32), np.zeros(1, np.int64))
+        self._terms = _new_terms(1)
         self._reserve_output(1024)
 
     @property
@@ -115,15 +118,10 @@ class SPath:
         self._automaton.outgoing[:] = index_of[self._outgoing_masks]
         self._automaton.incoming[:] = index_of[self._incoming_masks]
         self._automaton.ends[2:] = index_of[SUBJECT], index_of[OBJECT]
-        if self._automaton.flags[1] and log.entries:
-            columns = self._views.columns
-            largest = int(max(columns.subject[log.row].max(), columns.object[log.row].max()))
-            if largest >= len(self._terms.uses):
-                room = 2 * largest
-                count, end = np.zeros(room, np.int32), np.zeros(room, np.int64)
-                count[: len(self._terms.uses)] = self._terms.uses
-                end[: len(self._terms.end)] = self._terms.end
-                self._terms = kernels.TermColumns(count, end)
+        if log.entries and (self._automaton.flags[1] or self._owned is not None):
+            self._know_terms(
+                np.concatenate((self._views.columns.subject[log.row], self._views.columns.object[log.row]))
+            )
         parts = []
         first = 0
         while first < log.entries:
@@ -148,6 +146,14 @@ class SPath:
             if first < log.entries:
                 self._make_room(int(written))
         return Deltas.concatenate(parts) if parts else Deltas.empty(len(self.variables))
+
+    def _know_terms(self, ids: NDArray[np.int32]) -> None:
+        """Room for the terms of a log; an id that was given back may have come again with another owner."""
+        largest = int(ids.max())
+        if largest >= len(self._terms.uses):
+            self._terms = _new_terms(2 * largest, self._terms)
+        if self._owned is not None:
+            self._terms.owned[ids] = self._owned(ids)
 
     def current(self, at: int) -> Deltas:
         trees, automaton = self._trees, self._automaton
@@ -240,6 +246,14 @@ def _more_slides(trees: kernels.TreeColumns, work: np.ndarray) -> kernels.TreeCo
     slide_end[:held], slide_head[:held] = trees.slide_end[old], trees.slide_head[old]
     work[kernels.FIRST_SLIDE] = 0
     return trees._replace(slide_end=slide_end, slide_head=slide_head)
+
+
+def _new_terms(room: int, old: kernels.TermColumns | None = None) -> kernels.TermColumns:
+    terms = kernels.TermColumns(np.zeros(room, np.int32), np.zeros(room, np.int64), np.zeros(room, np.bool_))
+    if old is not None:
+        for column, before in zip(terms, old, strict=True):
+            column[: len(before)] = before
+    return terms
 
 
 def _new_heap(room: int, old: kernels.HeapColumns | None = None) -> kernels.HeapColumns:

@@ -1,4 +1,4 @@
-"""Operators that look at one row at a time: projection, UNION, FILTER, BIND, VALUES, copies of columns."""
+"""Operators that look at one row at a time: projection, UNION, FILTER, BIND, VALUES, copies, a shard's part."""
 
 from __future__ import annotations
 
@@ -97,6 +97,40 @@ class Filter:
         combinations, which = distinct_rows(deltas.rows[:, self._columns])
         self.counters["decided"] += len(combinations)
         return deltas.take(self._condition(combinations)[which])
+
+    @property
+    def nbytes(self) -> int:
+        return self.source.nbytes
+
+
+class Owned:
+    """The input's solutions that a shard owns by one variable, and those that do not bind it.
+
+    `owned` tells for term ids whether the shard owns them.
+    """
+
+    def __init__(
+        self, source: Operator, variable: str, owned: Callable[[NDArray[np.int32]], NDArray[np.bool_]]
+    ) -> None:
+        self.source = source
+        self.variables = source.variables
+        self.counters: dict[str, int] = {}
+        self._column = source.variables.index(variable)
+        self._owned = owned
+
+    def initial(self, at: int) -> Deltas:
+        return self._own(self.source.initial(at))
+
+    def process(self) -> Deltas:
+        return self._own(self.source.process())
+
+    def current(self, at: int) -> Deltas:
+        return self._own(self.source.current(at))
+
+    def _own(self, deltas: Deltas) -> Deltas:
+        ids = deltas.rows[:, self._column]
+        kept = self._owned(ids) | (ids == UNBOUND)
+        return deltas if kept.all() else deltas.take(kept)
 
     @property
     def nbytes(self) -> int:
