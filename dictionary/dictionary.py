@@ -62,6 +62,19 @@ class Dictionary:
         """The id of a term that the next `reclaim` takes back unless it is retained."""
         return self._encode_one(text, printed_tag, kernels.ADAPTIVE)
 
+    def add_all(self, texts: list[str]) -> NDArray[np.int32]:
+        """The ids of several terms, as `add` gives them."""
+        spans = [text.encode() for text in texts]
+        length = np.array([len(span) for span in spans], np.int32)
+        return self._encode(
+            np.frombuffer(b"".join(spans), np.uint8),
+            np.cumsum(length, dtype=np.int64) - length,
+            length,
+            np.zeros(len(spans), np.int32),
+            np.array([hash_text(span) for span in spans], np.int64),
+            kernels.ADAPTIVE,
+        )
+
     def find(self, text: str) -> int:
         """The id of a term, 0 if it has none."""
         return self._encode_one(text, "", kernels.FIND)

@@ -63,7 +63,9 @@ class Query:
         self._on_remove = on_remove
         self._idle = idle
         self.holder = Holder(dictionary)
-        self.operator = build(physical, views, dictionary, self.holder, _demand(query, physical), query.base)
+        last_seen = Evaluations(query).last_seen
+        demand = _demand(query, physical)
+        self.operator = build(physical, views, dictionary, self.holder, demand, query.base, last_seen)
         self._report = report_for(query, len(self.operator.variables), self.holder.hold, keyed=physical.keyed)
         self._begun: Deltas | None = None
         self.now = NO_END
@@ -105,12 +107,12 @@ class Query:
         A join must know it before it sees that event's batch, or it would find partners at `at` that
         come later in the batch.
         """
-        begun = [self.operator.initial(at)]
-        if self._begun is not None:
+        begun = []
+        if self._begun is not None:  # it came first: what `initial` tells may take some of it back
             self._begun.at[:] = at
             begun.append(self._begun)
             self._begun = None
-        return begun
+        return [*begun, self.operator.initial(at)]
 
     def state(self) -> QueryState:
         """What `resume` needs."""

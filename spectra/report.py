@@ -118,6 +118,23 @@ class Evaluations:
             keys = keys[keys <= 2 * upto + 1]
         return keys
 
+    def last_seen(self, at: NDArray[np.int64]) -> NDArray[np.int64] | None:
+        """For each instant the last one that the same evaluation sees; None where each may have one of its own.
+
+        What happens between two evaluations may be taken to happen together.
+        """
+        if self._policy is Policy.PERIODIC:
+            origin = self._windows[0].spec.t0
+            return origin - self._period * ((origin - at) // self._period)
+        if self._policy is not Policy.ON_WINDOW_CLOSE or len(self._time_windows) < len(self._windows):
+            return None
+        closes = []
+        for window in self._windows:
+            origin, step = window.spec.t0 + window.spec.range, window.spec.step
+            closes.append(origin + step * ((at - origin) // step + 1))
+        last: NDArray[np.int64] = np.minimum.reduce(closes) - 1
+        return last
+
     @property
     def shortest_wait(self) -> int:
         """The shortest time from one close or period to the next; evaluations at events are never counted."""

@@ -43,6 +43,24 @@ def label(node: Node) -> str:
             return f"Filter[{expression_text(condition)}]"
         case nodes.Extend(variable, expression, _):
             return f"Extend[?{variable} := {expression_text(expression)}]"
+        case nodes.Copy(variable, of, _):
+            return f"Copy[?{variable} of ?{of}]"
+        case nodes.AntiJoin(_, _, keys):
+            return f"AntiJoin[{_names(keys)}]"
+        case nodes.Group(keys, aggregates, _):
+            values = [f"?{name} := {expression_text(aggregate)}" for name, aggregate in aggregates]
+            return f"Group[{', '.join((_names(keys) or 'all', *values))}]"
+        case nodes.Slice(names, order, distinct, offset, limit, _):
+            order_keys = [f"{'DESC' if descending else 'ASC'}(?{name})" for name, descending in order]
+            parts = [
+                f"{'DISTINCT ' if distinct else ''}{_names(names)}",
+                f"ORDER BY {' '.join(order_keys)}" if order_keys else "",
+                f"OFFSET {offset}" if offset else "",
+                "" if limit is None else f"LIMIT {limit}",
+            ]
+            return f"Slice[{' '.join(part for part in parts if part)}]"
+        case nodes.Fresh(labels, _):
+            return f"Fresh[{' '.join(labels)}]"
         case nodes.Values(names, rows):
             return f"Values[{_names(names)}] {len(rows)} rows"
         case nodes.Project(names, _):

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from spectra.errors import InternalError
-from spectra.sparql.syntax import Expression, PathExpression, Term, TriplePattern, Variable
+from spectra.sparql.syntax import Aggregate, Expression, PathExpression, Term, TriplePattern, Variable
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +135,43 @@ class Extend:
 
 
 @dataclass(frozen=True, slots=True)
+class Copy:
+    """One more column with the value of another, bound or not.
+
+    It is an identity, not a variable: joins compare it as it is, unbound equal to unbound, so it counts as certain.
+    """
+
+    variable: str
+    of: str
+    input: Node
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        return (*self.input.variables, self.variable)
+
+    @property
+    def certain(self) -> frozenset[str]:
+        return self.input.certain | {self.variable}
+
+
+@dataclass(frozen=True, slots=True)
+class AntiJoin:
+    """The solutions of `left` for which `right` has none with the same `keys`; MINUS, NOT EXISTS, OPTIONAL."""
+
+    left: Node
+    right: Node
+    keys: tuple[str, ...]
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        return self.left.variables
+
+    @property
+    def certain(self) -> frozenset[str]:
+        return self.left.certain
+
+
+@dataclass(frozen=True, slots=True)
 class Values:
     """VALUES: a fixed bag of solutions; None is unbound."""
 
@@ -182,6 +219,64 @@ class Distinct:
 
 
 @dataclass(frozen=True, slots=True)
+class Group:
+    """GROUP BY: a solution for each combination of `keys`, with set functions of variables; none is `COUNT(*)`."""
+
+    keys: tuple[str, ...]
+    aggregates: tuple[tuple[str, Aggregate], ...]
+    input: Node
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        return (*self.keys, *(name for name, _ in self.aggregates))
+
+    @property
+    def certain(self) -> frozenset[str]:
+        counts = frozenset(name for name, aggregate in self.aggregates if aggregate.function == "COUNT")
+        return (self.input.certain & frozenset(self.keys)) | counts
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """ORDER BY, LIMIT, OFFSET: a stretch of the solutions in order, restricted to some variables.
+
+    `keys` are variables with whether they count in descending order. With `distinct`, solutions that the
+    restriction makes equal count once, at the place of the first.
+    """
+
+    names: tuple[str, ...]
+    keys: tuple[tuple[str, bool], ...]
+    distinct: bool
+    offset: int
+    limit: int | None
+    input: Node
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        return self.names
+
+    @property
+    def certain(self) -> frozenset[str]:
+        return self.input.certain & frozenset(self.names)
+
+
+@dataclass(frozen=True, slots=True)
+class Fresh:
+    """The solutions with new blank nodes, one for each label and each copy of a solution."""
+
+    labels: tuple[str, ...]
+    input: Node
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        return (*self.input.variables, *self.labels)
+
+    @property
+    def certain(self) -> frozenset[str]:
+        return self.input.certain | frozenset(self.labels)
+
+
+@dataclass(frozen=True, slots=True)
 class Construct:
     """The triples of a template, over three variables s, p, o, duplicates kept."""
 
@@ -197,7 +292,23 @@ class Construct:
         return frozenset(self.variables)
 
 
-Node = WScan | Path | Pattern | Filter | Union | Extend | Values | Project | Distinct | Construct
+Node = (
+    WScan
+    | Path
+    | Pattern
+    | Filter
+    | Union
+    | Extend
+    | Copy
+    | AntiJoin
+    | Values
+    | Project
+    | Distinct
+    | Group
+    | Slice
+    | Fresh
+    | Construct
+)
 
 
 def children(node: Node) -> tuple[Node, ...]:
@@ -205,10 +316,12 @@ def children(node: Node) -> tuple[Node, ...]:
     match node:
         case Pattern(inputs) | Union(inputs):
             return inputs
-        case Filter() | Extend() | Project() | Distinct() | Construct():
-            return (node.input,)
-        case _:
+        case AntiJoin(left, right):
+            return left, right
+        case WScan() | Path() | Values():
             return ()
+        case _:
+            return (node.input,)
 
 
 def pattern_of(*nodes: Node) -> Node:

@@ -15,15 +15,21 @@ from spectra.errors import UnsupportedError
 from spectra.operators.contract import UNBOUND, Operator
 from spectra.operators.path.spath import SPath
 from spectra.operators.pattern.tpjoin import TpJoin
+from spectra.operators.relational.aggregates import SetFunction
+from spectra.operators.relational.anti_join import AntiJoin
 from spectra.operators.relational.construct import Construct
 from spectra.operators.relational.distinct import Distinct
+from spectra.operators.relational.fresh import Fresh
+from spectra.operators.relational.group import Aggregated, Group, Terms
 from spectra.operators.relational.join import HashJoin
-from spectra.operators.relational.stateless import Extend, Filter, Owned, Project, Union, Values
+from spectra.operators.relational.shared import Shared
+from spectra.operators.relational.slice import Slice
+from spectra.operators.relational.stateless import Copy, Extend, Filter, Owned, Project, Together, Union, Values
 from spectra.planner import physical
 from spectra.planner.division import owner
 from spectra.planner.physical import PhysicalPlan
 from spectra.sparql.expressions import Compiled, Context, compile_expression
-from spectra.sparql.syntax import Expression, Term, Variable
+from spectra.sparql.syntax import Aggregate, Expression, Term, Variable
 from spectra.views.view import WindowViews
 
 #: Which of some term ids a shard owns.
@@ -38,6 +44,9 @@ class Demand:
     extensions: bool
 
 
+#: For each instant the last one that the same evaluation sees, None where that may be itself.
+LastSeen = Callable[[NDArray[np.int64]], "NDArray[np.int64] | None"]
+
 _ALL = Demand(removals=True, extensions=True)
 
 
@@ -48,21 +57,58 @@ def build(
     holder: Holder,
     demand: Demand,
     base: str | None = None,
+    last_seen: LastSeen | None = None,
 ) -> Operator:
-    """The operators of a plan. A count window's ends are no times, so there every removal is told."""
-    return _Builder(views, dictionary, holder, base).build(plan, demand)
+    """The operators of a plan. A count window's ends are no times, so there every removal is told.
+
+    `last_seen` says which instants one evaluation sees together.
+    """
+    if not _looks_at_instants(plan):
+        last_seen = None
+    return _Builder(views, dictionary, holder, base, last_seen).build(plan, demand)
+
+
+def _looks_at_instants(plan: PhysicalPlan) -> bool:
+    """Whether an operator of the plan has work to do for each instant, not only for each delta."""
+    costly = (physical.AntiJoinPlan, physical.GroupPlan, physical.SlicePlan)
+    return isinstance(plan, costly) or any(_looks_at_instants(below) for below in physical.inputs(plan))
 
 
 class _Builder:
     def __init__(
-        self, views: Mapping[Source, WindowViews], dictionary: Dictionary, holder: Holder, base: str | None
+        self,
+        views: Mapping[Source, WindowViews],
+        dictionary: Dictionary,
+        holder: Holder,
+        base: str | None,
+        last_seen: LastSeen | None,
     ) -> None:
+        self._last_seen = last_seen
         self._views = views
         self._dictionary = dictionary
         self._holder = holder
         self._base = base
+        self._shared: list[tuple[PhysicalPlan, Shared]] = []
 
     def build(self, plan: PhysicalPlan, demand: Demand) -> Operator:
+        """The operator of a plan; equal plans that are to tell everything are one operator with several readers."""
+        if demand != _ALL or isinstance(plan, (physical.ProjectPlan, physical.CopyPlan, physical.ValuesPlan)):
+            return self._built(plan, demand)
+        for known, shared in self._shared:
+            if known == plan:
+                return shared.reader()
+        shared = Shared(self._built(plan, demand))
+        self._shared.append((plan, shared))
+        return shared.reader()
+
+    def _built(self, plan: PhysicalPlan, demand: Demand) -> Operator:
+        operator = self._operator(plan, demand)
+        leaves = (physical.TpJoinPlan, physical.SPathPlan, physical.OwnedPlan)
+        if self._last_seen is not None and isinstance(plan, leaves):
+            return Together(operator, self._last_seen)
+        return operator
+
+    def _operator(self, plan: PhysicalPlan, demand: Demand) -> Operator:
         match plan:
             case physical.TpJoinPlan(source, scans, projected):
                 views = self._views[source]
@@ -88,12 +134,18 @@ class _Builder:
                 compiled = self._compiled(condition, "FILTER")
                 reads = [name for name in compiled.variables if name in source_operator.variables]
                 return Filter(source_operator, reads, self._condition(compiled, reads))
+            case physical.ExtendPlan(variable, Variable(name), inner) if name in inner.variables:
+                return Copy(self.build(inner, demand), variable, name)
             case physical.ExtendPlan(variable, expression, inner):
                 source_operator = self.build(inner, demand)
                 compiled = self._compiled(expression, "BIND")
                 reads = [name for name in compiled.variables if name in source_operator.variables]
                 hold = self._holder.hold if demand.removals else None
                 return Extend(source_operator, variable, reads, self._computation(compiled, reads), hold)
+            case physical.CopyPlan(variable, of, inner):
+                return Copy(self.build(inner, demand), variable, of)
+            case physical.AntiJoinPlan(left, right, keys):
+                return AntiJoin(self.build(left, _ALL), self.build(right, _ALL), keys)
             case physical.UnionPlan(parts):
                 return Union([self.build(part, demand) for part in parts])
             case physical.ValuesPlan(values):
@@ -106,6 +158,22 @@ class _Builder:
                 return Project(self.build(inner, demand), names)
             case physical.DistinctPlan(inner):
                 return Distinct(self.build(inner, _ALL))
+            case physical.GroupPlan(keys, aggregates, inner):
+                source_operator = self.build(inner, _ALL)
+                functions = [self._aggregated(name, aggregate, source_operator) for name, aggregate in aggregates]
+                return Group(source_operator, keys, functions, self._terms())
+            case physical.FreshPlan(labels, inner):
+                return Fresh(self.build(inner, _ALL), labels, self._terms())
+            case physical.SlicePlan(sliced, inner):
+                return Slice(
+                    self.build(inner, _ALL),
+                    sliced.names,
+                    sliced.keys,
+                    sliced.offset,
+                    sliced.limit,
+                    self._dictionary.canonical_texts,
+                    distinct=sliced.distinct,
+                )
             case physical.ConstructPlan(template, inner):
                 source_operator = self.build(inner, demand)
                 terms = [
@@ -137,6 +205,18 @@ class _Builder:
 
     def _end(self, term: Term) -> int | str:
         return term.name if isinstance(term, Variable) else self._dictionary.constant(term)
+
+    def _terms(self) -> Terms:
+        return Terms(self._dictionary.canonical_texts, self._dictionary.add_all, self._holder.hold)
+
+    def _aggregated(self, name: str, aggregate: Aggregate, source: Operator) -> Aggregated:
+        function = SetFunction(aggregate.function, aggregate.distinct, aggregate.separator)
+        argument: str | tuple[str, ...] | None = None
+        if isinstance(aggregate.argument, Variable):
+            argument = aggregate.argument.name
+        elif aggregate.distinct:
+            argument = tuple(variable for variable in source.variables if not variable.startswith("_:"))
+        return Aggregated(name, function, argument)
 
     def _compiled(self, expression: Expression, clause: str) -> Compiled:
         compiled = compile_expression(expression, base=self._base)
@@ -173,7 +253,9 @@ class _Builder:
 
         def compute(combinations: NDArray[np.int32]) -> NDArray[np.int32]:
             texts = [compiled.evaluate(row, context) for row in self._bindings(compiled, reads, combinations)]
-            ids = [UNBOUND if text is None else self._dictionary.add(text) for text in texts]
-            return np.array(ids, np.int32)
+            ids = np.full(len(texts), UNBOUND, np.int32)
+            known = [text is not None for text in texts]
+            ids[known] = self._dictionary.add_all([text for text in texts if text is not None])
+            return ids
 
         return compute

@@ -118,6 +118,36 @@ class ExtendPlan:
 
 
 @dataclass(frozen=True, slots=True)
+class CopyPlan:
+    variable: str
+    of: str
+    input: PhysicalPlan
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        return (*self.input.variables, self.variable)
+
+    @property
+    def keyed(self) -> bool:
+        return False
+
+
+@dataclass(frozen=True, slots=True)
+class AntiJoinPlan:
+    left: PhysicalPlan
+    right: PhysicalPlan
+    keys: tuple[str, ...]
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        return self.left.variables
+
+    @property
+    def keyed(self) -> bool:
+        return False
+
+
+@dataclass(frozen=True, slots=True)
 class UnionPlan:
     inputs: tuple[PhysicalPlan, ...]
 
@@ -185,6 +215,49 @@ class DistinctPlan:
 
 
 @dataclass(frozen=True, slots=True)
+class GroupPlan:
+    keys: tuple[str, ...]
+    aggregates: tuple[tuple[str, syntax.Aggregate], ...]
+    input: PhysicalPlan
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        return (*self.keys, *(name for name, _ in self.aggregates))
+
+    @property
+    def keyed(self) -> bool:
+        return False
+
+
+@dataclass(frozen=True, slots=True)
+class SlicePlan:
+    slice: nodes.Slice
+    input: PhysicalPlan
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        return self.slice.names
+
+    @property
+    def keyed(self) -> bool:
+        return False
+
+
+@dataclass(frozen=True, slots=True)
+class FreshPlan:
+    labels: tuple[str, ...]
+    input: PhysicalPlan
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        return (*self.input.variables, *self.labels)
+
+    @property
+    def keyed(self) -> bool:
+        return False
+
+
+@dataclass(frozen=True, slots=True)
 class ConstructPlan:
     template: tuple[syntax.TriplePattern, ...]
     input: PhysicalPlan
@@ -204,11 +277,16 @@ PhysicalPlan = (
     | HashJoinPlan
     | FilterPlan
     | ExtendPlan
+    | CopyPlan
+    | AntiJoinPlan
     | UnionPlan
     | ValuesPlan
     | OwnedPlan
     | ProjectPlan
     | DistinctPlan
+    | GroupPlan
+    | SlicePlan
+    | FreshPlan
     | ConstructPlan
 )
 
@@ -225,6 +303,11 @@ def physical_plan(node: Node, needed: frozenset[str] | None = None) -> PhysicalP
         case nodes.Extend(variable, expression, inner):
             below = (needed - {variable}) | frozenset(variables_of(expression)) & frozenset(inner.variables)
             return ExtendPlan(variable, expression, physical_plan(inner, below))
+        case nodes.Copy(variable, of, inner):
+            return CopyPlan(variable, of, physical_plan(inner, (needed - {variable}) | {of}))
+        case nodes.AntiJoin(left, right, keys):
+            columns = ProjectPlan(keys, physical_plan(right, frozenset(keys)))
+            return AntiJoinPlan(physical_plan(left, needed | frozenset(keys)), columns, keys)
         case nodes.Values():
             return ValuesPlan(node)
         case nodes.Project(names, inner):
@@ -232,6 +315,16 @@ def physical_plan(node: Node, needed: frozenset[str] | None = None) -> PhysicalP
             return ProjectPlan(kept, physical_plan(inner, frozenset(kept) & frozenset(inner.variables)))
         case nodes.Distinct(inner):
             return DistinctPlan(physical_plan(inner))
+        case nodes.Group(keys, aggregates, inner):
+            kept_aggregates = tuple(part for part in aggregates if part[0] in needed)
+            return GroupPlan(keys, kept_aggregates, physical_plan(inner, _grouped(keys, kept_aggregates, inner)))
+        case nodes.Slice(_, order, _, _, _, inner):
+            # all that a query can name decides between solutions with equal keys
+            read = {name for name in inner.variables if not name.startswith("_:")} | {name for name, _ in order}
+            return SlicePlan(node, physical_plan(inner, frozenset(read)))
+        case nodes.Fresh(labels, inner):
+            nameable = frozenset(name for name in inner.variables if not name.startswith("_:"))
+            return FreshPlan(labels, physical_plan(inner, nameable))
         case nodes.Construct(template, inner):
             used = {
                 term.name
@@ -240,6 +333,19 @@ def physical_plan(node: Node, needed: frozenset[str] | None = None) -> PhysicalP
                 if isinstance(term, Variable)
             }
             return ConstructPlan(template, physical_plan(inner, frozenset(used) & frozenset(inner.variables)))
+
+
+def _grouped(
+    keys: tuple[str, ...], aggregates: tuple[tuple[str, syntax.Aggregate], ...], inner: Node
+) -> frozenset[str]:
+    """The columns that groups and their set functions read; `COUNT(DISTINCT *)` reads all that a query can name."""
+    read = set(keys)
+    for _, aggregate in aggregates:
+        if aggregate.argument is not None:
+            read.update(variables_of(aggregate.argument))
+        elif aggregate.distinct:
+            read.update(name for name in inner.variables if not name.startswith("_:"))
+    return frozenset(read)
 
 
 def _joined(node: Node, needed: frozenset[str]) -> PhysicalPlan:
@@ -378,11 +484,13 @@ def _matches_itself(path: PathExpression) -> bool:
 def inputs(plan: PhysicalPlan) -> tuple[PhysicalPlan, ...]:
     """The plans below a plan."""
     match plan:
-        case HashJoinPlan(left, right, _):
+        case HashJoinPlan(left, right, _) | AntiJoinPlan(left, right, _):
             return left, right
         case UnionPlan(parts):
             return parts
-        case FilterPlan() | ExtendPlan() | OwnedPlan() | ProjectPlan() | DistinctPlan() | ConstructPlan():
+        case FilterPlan() | ExtendPlan() | CopyPlan() | OwnedPlan() | ProjectPlan() | DistinctPlan():
+            return (plan.input,)
+        case GroupPlan() | SlicePlan() | FreshPlan() | ConstructPlan():
             return (plan.input,)
         case _:
             return ()
@@ -441,6 +549,16 @@ def explain_physical(plan: PhysicalPlan, depth: int = 0) -> str:
             text = label(nodes.Filter(condition, nodes.Pattern(()))).replace("Filter", "filter")
         case ExtendPlan(variable, expression, _):
             text = label(nodes.Extend(variable, expression, nodes.Pattern(()))).replace("Extend", "extend")
+        case GroupPlan(keys, aggregates, _):
+            text = label(nodes.Group(keys, aggregates, nodes.Pattern(()))).replace("Group", "group")
+        case SlicePlan(sliced, _):
+            text = label(sliced).replace("Slice", "slice")
+        case FreshPlan(labels, _):
+            text = f"fresh {' '.join(labels)}"
+        case CopyPlan(variable, of, _):
+            text = f"copy ?{variable} of ?{of}"
+        case AntiJoinPlan(_, _, keys):
+            text = f"anti_join on {' '.join(f'?{name}' for name in keys) or 'nothing'}"
         case ValuesPlan(values):
             text = label(values).replace("Values", "values")
         case OwnedPlan(variable, shard, shards, _):

@@ -258,6 +258,8 @@ class _Grammar:
         self.computed = 0
         self.blanks = 0
         self.budget = rng.choice((1, 1, 2, 2, 3, 4, 5))
+        self.in_exists = False  # there, empty paths and LIMIT are refused where they depend on the outside
+        self.unsteady = rng.choice((0, 0, 1, 1, 1, 2, 3))
 
     def variable(self) -> str:
         return self.rng.choice(self.variables)
@@ -286,10 +288,15 @@ class _Grammar:
         if kind == 5:
             return self.negated()
         if kind == 6:
-            low = rng.randrange(3)
-            counts = (f"{low}", f"{low},{low + rng.randrange(3)}", f"{low},", f",{low + 1}")
+            low = rng.randrange(int(self.in_exists), 3)
+            counts = (
+                f"{low}",
+                f"{low},{low + rng.randrange(3)}",
+                f"{low},",
+                f"{low},{low + 1}" if self.in_exists else f",{low + 1}",
+            )
             return f"{self.primary(depth - 1)}{{{rng.choice(counts)}}}"
-        return f"{self.primary(depth - 1)}{rng.choice('*+?+*')}"
+        return f"{self.primary(depth - 1)}{'+' if self.in_exists else rng.choice('*+?+*')}"
 
     def primary(self, depth: int) -> str:
         inner = self.path(depth)
@@ -432,12 +439,64 @@ class _Grammar:
     def sub_select(self, inner: Callable[[], str]) -> str:
         rng = self.rng
         body = inner()
+        if rng.random() < 0.2:
+            head, tail = self.grouped()
+            return f"{{ {head} {{ {body} }}{tail} }}"
+        tail = self.sliced() if rng.random() < 0.15 and not self.in_exists else ""
         modifier = rng.choice(("", "", "DISTINCT ", "REDUCED "))
         kept = rng.sample(self.variables, rng.choice((1, min(2, len(self.variables)))))
         if rng.random() < 0.2:
             self.computed += 1
-            return f"{{ SELECT {modifier}{' '.join(kept)} ({self.expression()} AS ?k{self.computed}) {{ {body} }} }}"
-        return f"{{ SELECT {modifier}{rng.choice((' '.join(kept), '*'))} {{ {body} }} }}"
+            return (
+                f"{{ SELECT {modifier}{' '.join(kept)} ({self.expression()} AS ?k{self.computed}) {{ {body} }}{tail} }}"
+            )
+        return f"{{ SELECT {modifier}{rng.choice((' '.join(kept), '*'))} {{ {body} }}{tail} }}"
+
+    def aggregate(self) -> str:
+        rng = self.rng
+        name = rng.choice(("COUNT", "COUNT", "SUM", "MIN", "MAX", "AVG", "SAMPLE", "GROUP_CONCAT"))
+        distinct = rng.choice(("", "", "DISTINCT "))
+        if name == "COUNT" and rng.random() < 0.4:
+            return f"COUNT({distinct}*)"
+        argument = self.expression() if rng.random() < 0.3 else self.bound()
+        if name in ("SUM", "AVG") and rng.random() < 0.6:
+            argument = f"STRLEN(STR({self.bound()})){rng.choice(('', ' / 2', ' * 1e0'))}"
+        separator = rng.choice(("", '; SEPARATOR="-"', '; SEPARATOR=""')) if name == "GROUP_CONCAT" else ""
+        return f"{name}({distinct}{argument}{separator})"
+
+    def grouped(self) -> tuple[str, str]:
+        """SELECT with aggregates, and GROUP BY with HAVING."""
+        rng = self.rng
+        keys = rng.sample(self.variables, rng.choice((0, 1, 1, min(2, len(self.variables)))))
+        shown = [key for key in keys if rng.random() < 0.8]
+        clauses = list(keys)
+        if rng.random() < 0.15:
+            self.computed += 1
+            clauses.append(f"({self.expression()} AS ?k{self.computed})")
+            shown.append(f"?k{self.computed}")
+        for _ in range(rng.choice((1, 1, 2))):
+            self.computed += 1
+            value = self.aggregate()
+            value = rng.choice((value, value, value, f"{value} + 1", f"COALESCE({value}, 0)"))
+            shown.append(f"({value} AS ?k{self.computed})")
+        tail = f" GROUP BY {' '.join(clauses)}" if clauses else ""
+        if rng.random() < 0.2:
+            tail += f" HAVING (COUNT(*) {rng.choice(('>', '<', '='))} {rng.randrange(1, 4)})"
+        return f"SELECT {rng.choice(('', '', 'DISTINCT '))}{' '.join(shown)}", tail
+
+    def sliced(self, *, grouped: bool = False) -> str:
+        """ORDER BY, LIMIT, OFFSET, in all combinations."""
+        rng = self.rng
+        clauses = []
+        for _ in range(rng.choice((0, 1, 1, 2))):
+            key = f"({'COUNT(*)' if grouped else self.expression()})" if rng.random() < 0.3 else self.bound()
+            clauses.append(rng.choice((key, f"ASC({key})", f"DESC({key})")))
+        tail = f" ORDER BY {' '.join(clauses)}" if clauses else ""
+        if rng.random() < 0.8:
+            tail += f" LIMIT {rng.randrange(5)}"
+        if rng.random() < 0.4:
+            tail += f" OFFSET {rng.randrange(4)}"
+        return tail
 
     def group(self, depth: int, element: Callable[[int], str]) -> str:
         """The inside of a group: one to three elements, then perhaps BIND, VALUES and FILTER."""
@@ -458,7 +517,29 @@ class _Grammar:
                 parts.append(element(0).replace(rng.choice(self.variables), name))
         if rng.random() < 0.18:
             parts.insert(rng.randrange(len(parts) + 1), f"FILTER({self.condition()})")
+        while self.unsteady and rng.random() < 0.35:
+            parts.append(self.dependent(max(0, depth - 1), element))
         return "\n  ".join(parts)
+
+    def dependent(self, depth: int, element: Callable[[int], str]) -> str:
+        """What compares the solutions so far with those of another pattern."""
+        rng = self.rng
+        self.unsteady -= 1
+        kind = rng.randrange(8)
+        outside, self.in_exists = self.in_exists, self.in_exists or kind >= 5
+        inner = self.group(depth, element)
+        self.in_exists = outside
+        if kind < 3:
+            return f"OPTIONAL {{ {inner} }}"
+        if kind < 5:
+            return f"MINUS {{ {inner} }}"
+        exists = f"{rng.choice(('', 'NOT '))}EXISTS {{ {inner} }}"
+        if kind < 7:
+            return f"FILTER {exists}"
+        if rng.random() < 0.5:
+            return f"FILTER({self.condition(0)} {rng.choice(('||', '&&'))} {exists})"
+        self.computed += 1
+        return f"BIND({exists} AS ?k{self.computed})"
 
     def graph_element(self, depth: int) -> str:
         """What may stand where the active graph is fixed."""
@@ -492,8 +573,15 @@ class _Grammar:
         return f"WINDOW {name} {{ {self.group(max(0, depth - 1), self.graph_element)} }}"
 
 
+def _head_and_tail(grammar: _Grammar, rng: random.Random) -> tuple[str, str]:
+    """What comes before the clauses of the dataset, and what comes after the pattern."""
+    if rng.random() < 0.25:
+        head, tail = grammar.grouped()
+        return head, tail + (grammar.sliced(grouped=True) if rng.random() < 0.2 else "")
+    return _head(grammar, rng), grammar.sliced() if rng.random() < 0.15 else ""
+
+
 def _head(grammar: _Grammar, rng: random.Random) -> str:
-    """What comes before the clauses of the dataset."""
     kind = rng.random()
     if kind < 0.1:
         return "ASK"
@@ -572,14 +660,14 @@ def random_case(seed: int) -> Case:
             static[f"{EX}{graph}"] = tuple(random_triple(rng) for _ in range(rng.randrange(6)))
     grammar = _Grammar(rng, brackets.names, tuple(static))
     body = grammar.group(rng.choice((0, 1, 1, 2)), grammar.element)
-    head = _head(grammar, rng)
+    head, tail = _head_and_tail(grammar, rng)
     text = "\n".join(
         [
             f"{PROLOGUE}REGISTER {output} ex:out AS",
             head,
             brackets.text,
             *clauses,
-            f"WHERE {{ {body} }}",
+            f"WHERE {{ {body} }}{tail}",
         ]
     )
     shape = replace(brackets.shape, patterns=tuple(grammar.patterns))
@@ -590,8 +678,8 @@ def _plain(rng: random.Random, seed: int) -> Case:
     """Plain SPARQL, which the caller gives a range and a step."""
     grammar = _Grammar(rng, (), ())
     body = grammar.group(rng.choice((0, 1, 2)), grammar.graph_element)
-    head = _head(grammar, rng)
+    head, tail = _head_and_tail(grammar, rng)
     step = rng.choice((1, 2, 5, 10))
     range_ = step * rng.choice((1, 2, 3)) + rng.choice((0, 0, 1, 3))
     shape = Shape(range_, step, 0, 0, ("",), tuple(grammar.patterns))
-    return Case(seed, f"{PROLOGUE}{head} WHERE {{ {body} }}", range_, step, random_events(rng, shape))
+    return Case(seed, f"{PROLOGUE}{head} WHERE {{ {body} }}{tail}", range_, step, random_events(rng, shape))

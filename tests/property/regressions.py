@@ -66,4 +66,14 @@ REGRESSIONS: dict[str, Case] = {
     "oracle: two paths to one constant outside the data found nothing": case(
         "WINDOW ex:w { ?x ex:q* ex:absent . ?x ex:q? ex:absent }", "1 a p b; 3 a q c"
     ),
+    "EXISTS with a path that may be empty, from a variable of the same graph": case(
+        "WINDOW ex:w { ?x ex:p ?y FILTER EXISTS { ?y ex:q*/ex:r ?z } }", "1 a p b; 3 b q c; 5 c r d; 12 b r b; 31 a p b"
+    ),
+    "static data took back what VALUES had told before it": case(
+        "WINDOW ex:w { ?x ex:p ?y } OPTIONAL { ?y ex:q ?z VALUES ?z { ex:c } }",
+        "1 a p b; 3 b p c; 22 a p b",
+        output="RSTREAM",
+        static={"d": "b q c"},
+        clauses="FROM ex:d",
+    ),
 }

@@ -55,7 +55,7 @@ def test_shards_that_were_restored_go_on(seed: int) -> None:
 
 def test_the_cases_cover_what_can_be_divided_and_what_cannot() -> None:
     found: Counter[object] = Counter()
-    for seed in range(200):
+    for seed in range(600):
         query = random_case(seed).query()
         if division_of(query).variable is None:
             found["whole"] += 1

@@ -35,7 +35,6 @@ from tests.property.compare import (
     lines_of_batches,
     lines_of_changes,
     may_push,
-    without_reduced,
 )
 from tests.property.generate import Case, random_case
 from tests.property.regressions import REGRESSIONS
@@ -203,7 +202,6 @@ def check_snapshots(case: Case) -> int:
 
 
 def present_answer(case: Case, query: ContinuousQuery, accepted: list[int]) -> Counter[object]:
-    query = without_reduced(query)
     events = [case.events[at].for_oracle() for at in accepted]
     schedule = Schedule(query, events, drain=False, push=True)
     now = events[-1].time

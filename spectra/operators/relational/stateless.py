@@ -1,4 +1,4 @@
-"""Operators that look at one row at a time: projection, UNION, FILTER, BIND, VALUES, a shard's part."""
+"""Operators that look at one row at a time: projection, UNION, FILTER, BIND, VALUES, copies, a shard's part."""
 
 from __future__ import annotations
 
@@ -176,6 +176,64 @@ class Extend:
         if hold and self._hold is not None:
             self._hold(values[deltas.sign > 0], values[deltas.sign < 0])
         return Deltas(deltas.at, deltas.sign, deltas.until, np.column_stack((deltas.rows, values)))
+
+    @property
+    def nbytes(self) -> int:
+        return self.source.nbytes
+
+
+class Together:
+    """The input's deltas, those between two evaluations at one instant: `last_seen` gives it for each.
+
+    So that operators above look at a group, a row or a slice once per evaluation, not once per event.
+    """
+
+    def __init__(self, source: Operator, last_seen: Callable[[NDArray[np.int64]], NDArray[np.int64] | None]) -> None:
+        self.source = source
+        self.variables = source.variables
+        self._last_seen = last_seen
+
+    @property
+    def counters(self) -> dict[str, int]:
+        return self.source.counters
+
+    def initial(self, at: int) -> Deltas:
+        return self.source.initial(at)
+
+    def process(self) -> Deltas:
+        deltas = self.source.process()
+        at = self._last_seen(deltas.at)
+        return deltas if at is None else Deltas(at, deltas.sign, deltas.until, deltas.rows)
+
+    def current(self, at: int) -> Deltas:
+        return self.source.current(at)
+
+    @property
+    def nbytes(self) -> int:
+        return self.source.nbytes
+
+
+class Copy:
+    """The input's solutions with one column twice."""
+
+    def __init__(self, source: Operator, variable: str, of: str) -> None:
+        self.source = source
+        self.variables = (*source.variables, variable)
+        self.counters: dict[str, int] = {}
+        self._column = source.variables.index(of)
+
+    def initial(self, at: int) -> Deltas:
+        return self._copied(self.source.initial(at))
+
+    def process(self) -> Deltas:
+        return self._copied(self.source.process())
+
+    def current(self, at: int) -> Deltas:
+        return self._copied(self.source.current(at))
+
+    def _copied(self, deltas: Deltas) -> Deltas:
+        rows = np.column_stack((deltas.rows, deltas.rows[:, self._column]))
+        return Deltas(deltas.at, deltas.sign, deltas.until, rows)
 
     @property
     def nbytes(self) -> int:
