@@ -14,6 +14,8 @@ from spectra.dictionary.holder import Holder
 from spectra.errors import UnsupportedError
 from spectra.operators.contract import UNBOUND, Operator
 from spectra.operators.path.spath import SPath
+from spectra.operators.pattern.recompute import Recompute
+from spectra.operators.pattern.siblings import Siblings
 from spectra.operators.pattern.tpjoin import TpJoin
 from spectra.operators.relational.construct import Construct
 from spectra.operators.relational.distinct import Distinct
@@ -21,7 +23,7 @@ from spectra.operators.relational.join import HashJoin
 from spectra.operators.relational.stateless import Extend, Filter, Owned, Project, Union, Values
 from spectra.planner import physical
 from spectra.planner.division import owner
-from spectra.planner.physical import PhysicalPlan
+from spectra.planner.physical import PatternOperator, PhysicalPlan
 from spectra.sparql.expressions import Compiled, Context, compile_expression
 from spectra.sparql.syntax import Expression, Term, Variable
 from spectra.views.view import WindowViews
@@ -39,6 +41,12 @@ class Demand:
 
 
 _ALL = Demand(removals=True, extensions=True)
+
+_PATTERN: dict[PatternOperator, type[TpJoin] | type[Siblings] | type[Recompute]] = {
+    "tpjoin": TpJoin,
+    "siblings": Siblings,
+    "recompute": Recompute,
+}
 
 
 def build(
@@ -66,7 +74,7 @@ class _Builder:
         match plan:
             case physical.TpJoinPlan(source, scans, projected):
                 views = self._views[source]
-                return TpJoin(
+                return _PATTERN[plan.operator](
                     views,
                     [(self._end(s.subject), self._end(s.predicate), self._end(s.object)) for s in scans],
                     projected,
