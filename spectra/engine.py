@@ -6,7 +6,7 @@ import heapq
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,15 @@ from spectra.dictionary.dictionary import Dictionary
 from spectra.dictionary.hashing import hash_text
 from spectra.errors import QueryError, ResourceError, UnsupportedError
 from spectra.planner.division import divided, division, sees_everything
-from spectra.planner.physical import PhysicalPlan, ValuesPlan, physical_plan, sources, wanted_triples
+from spectra.planner.physical import (
+    PatternOperator,
+    PhysicalPlan,
+    ValuesPlan,
+    physical_plan,
+    sources,
+    wanted_triples,
+    with_pattern_operator,
+)
 from spectra.position import Position
 from spectra.reorder import EncodedEvents
 from spectra.sparql import parse_query
@@ -48,9 +56,15 @@ class Engine:
     ----------
     state_limit : int, optional
         Most bytes that views and operators may take together; `ResourceError` beyond.
+    pattern : {"tpjoin", "siblings", "recompute"}
+        The operator that matches basic graph patterns.
     """
 
-    def __init__(self, *, state_limit: int | None = None) -> None:
+    def __init__(self, *, state_limit: int | None = None, pattern: PatternOperator = "tpjoin") -> None:
+        if pattern not in get_args(PatternOperator):
+            known = ", ".join(get_args(PatternOperator))
+            raise QueryError(f"there is no pattern operator {pattern!r}", hint=f"Choose one of {known}.")
+        self._pattern = pattern
         self.dictionary = Dictionary()
         self.quarantine = Quarantine()
         self.events = 0
@@ -94,6 +108,7 @@ class Engine:
         self._check_names(query)
         logical = from_sparql(query)
         physical, idle = _part(query, physical_plan(logical), shard)
+        physical = with_pattern_operator(physical, self._pattern)
         static_triples = {
             graph: _static_triples(query, physical, graph, static or {}, Path(folder))
             for graph in sources(physical)

@@ -14,6 +14,8 @@ from spectra.dictionary.holder import Holder
 from spectra.errors import UnsupportedError
 from spectra.operators.contract import UNBOUND, Operator
 from spectra.operators.path.spath import SPath
+from spectra.operators.pattern.recompute import Recompute
+from spectra.operators.pattern.siblings import Siblings
 from spectra.operators.pattern.tpjoin import TpJoin
 from spectra.operators.relational.aggregates import SetFunction
 from spectra.operators.relational.anti_join import AntiJoin
@@ -27,7 +29,7 @@ from spectra.operators.relational.slice import Slice
 from spectra.operators.relational.stateless import Copy, Extend, Filter, Owned, Project, Together, Union, Values
 from spectra.planner import physical
 from spectra.planner.division import owner
-from spectra.planner.physical import PhysicalPlan
+from spectra.planner.physical import PatternOperator, PhysicalPlan
 from spectra.sparql.expressions import Compiled, Context, compile_expression
 from spectra.sparql.syntax import Aggregate, Expression, Term, Variable
 from spectra.views.view import WindowViews
@@ -48,6 +50,12 @@ class Demand:
 LastSeen = Callable[[NDArray[np.int64]], "NDArray[np.int64] | None"]
 
 _ALL = Demand(removals=True, extensions=True)
+
+_PATTERN: dict[PatternOperator, type[TpJoin] | type[Siblings] | type[Recompute]] = {
+    "tpjoin": TpJoin,
+    "siblings": Siblings,
+    "recompute": Recompute,
+}
 
 
 def build(
@@ -112,7 +120,7 @@ class _Builder:
         match plan:
             case physical.TpJoinPlan(source, scans, projected):
                 views = self._views[source]
-                return TpJoin(
+                return _PATTERN[plan.operator](
                     views,
                     [(self._end(s.subject), self._end(s.predicate), self._end(s.object)) for s in scans],
                     projected,

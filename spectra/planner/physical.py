@@ -7,7 +7,7 @@ that nobody above asks for are not carried.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from spectra.algebra import nodes
@@ -30,14 +30,18 @@ from spectra.sparql.syntax import (
 )
 from spectra.views.summary import Wanted
 
+#: The operators that match the scans of one graph together.
+PatternOperator = Literal["tpjoin", "siblings", "recompute"]
+
 
 @dataclass(frozen=True, slots=True)
 class TpJoinPlan:
-    """Scans of one graph, matched together; `keyed` where no two solutions are equal."""
+    """Scans of one graph, matched together by an operator; `keyed` where no two solutions are equal."""
 
     source: Source
     scans: tuple[nodes.WScan, ...]
     variables: tuple[str, ...]
+    operator: PatternOperator = "tpjoin"
 
     @property
     def keyed(self) -> bool:
@@ -496,6 +500,22 @@ def inputs(plan: PhysicalPlan) -> tuple[PhysicalPlan, ...]:
             return ()
 
 
+def with_pattern_operator(plan: PhysicalPlan, operator: PatternOperator) -> PhysicalPlan:
+    """The same plan with one operator for all scans that are matched together."""
+    match plan:
+        case TpJoinPlan():
+            return replace(plan, operator=operator)
+        case HashJoinPlan(left, right, _):
+            sides = with_pattern_operator(left, operator), with_pattern_operator(right, operator)
+            return replace(plan, left=sides[0], right=sides[1])
+        case UnionPlan(parts):
+            return UnionPlan(tuple(with_pattern_operator(part, operator) for part in parts))
+        case FilterPlan() | ExtendPlan() | OwnedPlan() | ProjectPlan() | DistinctPlan() | ConstructPlan():
+            return replace(plan, input=with_pattern_operator(plan.input, operator))
+        case _:
+            return plan
+
+
 def wanted_triples(plan: PhysicalPlan, source: Source) -> tuple[Wanted[str], bool]:
     """Which triples of a graph the plan can use: patterns with None for a variable, and whether it needs all."""
     patterns: Wanted[str] = set()
@@ -533,7 +553,7 @@ def explain_physical(plan: PhysicalPlan, depth: int = 0) -> str:
     names = " ".join(f"?{name}" for name in plan.variables)
     match plan:
         case TpJoinPlan(_, scans, _):
-            text = f"tpjoin({names})"
+            text = f"{plan.operator}({names})"
             text += "".join(f"\n{'  ' * (depth + 1)}{label(scan)}" for scan in scans)
         case SPathPlan():
             end = "object" if plan.backward else "subject"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from spectra.errors import ResourceError
 from spectra.operators.contract import Deltas
@@ -36,30 +37,12 @@ class TpJoin:
         removals: bool = True,
         extensions: bool = True,
     ) -> None:
-        names = list(dict.fromkeys(term for pattern in patterns for term in pattern if isinstance(term, str)))
-        if len(names) > _MOST or len(patterns) > _MOST:
-            raise ResourceError(
-                f"a basic graph pattern of {len(patterns)} triple patterns and {len(names)} variables is too large",
-                detail=f"The limit is {_MOST} of each.",
-            )
         self.variables = tuple(projected)
         self._views = views
         self._removals = removals
         self._extensions = extensions
         views.require(required_indexes(patterns))
-        number = {name: at for at, name in enumerate(names)}
-        depths = len(patterns) + 1
-        self._pattern = PatternColumns(
-            terms=np.array([[-number[t] if isinstance(t, str) else t for t in p] for p in patterns], np.int32),
-            index_of=np.full(8, -1, np.int64),
-            projected=np.array([number[name] for name in projected], np.int64),
-            binding=np.zeros(max(1, len(names)), np.int32),
-            chosen=np.zeros(depths, np.int64),
-            index_at=np.zeros(depths, np.int64),
-            cursor=np.zeros(depths, np.int64),
-            bound=np.zeros(depths, np.int64),
-            ends=np.zeros((depths, 2), np.int64),
-        )
+        self._pattern = pattern_columns(patterns, projected)
         self._counts = np.zeros(2, np.int64)
         self._reserve(1024)
 
@@ -113,6 +96,39 @@ class TpJoin:
         return sum(array.nbytes for array in (*self._pattern, *self._out))
 
 
+def variable_numbers(patterns: Sequence[EncodedPattern]) -> dict[str, int]:
+    """The variables of a basic graph pattern, numbered in the order in which they occur."""
+    names = list(dict.fromkeys(term for pattern in patterns for term in pattern if isinstance(term, str)))
+    if len(names) > _MOST or len(patterns) > _MOST:
+        raise ResourceError(
+            f"a basic graph pattern of {len(patterns)} triple patterns and {len(names)} variables is too large",
+            detail=f"The limit is {_MOST} of each.",
+        )
+    return {name: at for at, name in enumerate(names)}
+
+
+def encoded_terms(patterns: Sequence[EncodedPattern], number: dict[str, int]) -> NDArray[np.int32]:
+    """A row per triple pattern: a constant's id, or minus the number of a variable."""
+    return np.array([[-number[t] if isinstance(t, str) else t for t in p] for p in patterns], np.int32)
+
+
+def pattern_columns(patterns: Sequence[EncodedPattern], projected: Sequence[str]) -> PatternColumns:
+    """The pattern and the room for its search, as the kernels take them."""
+    number = variable_numbers(patterns)
+    depths = len(patterns) + 1
+    return PatternColumns(
+        terms=encoded_terms(patterns, number),
+        index_of=np.full(8, -1, np.int64),
+        projected=np.array([number[name] for name in projected], np.int64),
+        binding=np.zeros(max(1, len(number)), np.int32),
+        chosen=np.zeros(depths, np.int64),
+        index_at=np.zeros(depths, np.int64),
+        cursor=np.zeros(depths, np.int64),
+        bound=np.zeros(depths, np.int64),
+        ends=np.zeros((depths, 2), np.int64),
+    )
+
+
 def required_indexes(patterns: Sequence[EncodedPattern]) -> list[int]:
     """The indexes that let the automaton reach every pattern from every other one.
 
@@ -124,11 +140,9 @@ def required_indexes(patterns: Sequence[EncodedPattern]) -> list[int]:
         for name in {term for term in pattern if isinstance(term, str)}:
             sharing[name] = sharing.get(name, 0) + 1
     masks = []
-    connected = _is_connected(patterns)
+    connected = is_connected(patterns)
     for pattern in patterns:
-        constants = sum(
-            bit for bit, term in zip((SUBJECT, PREDICATE, OBJECT), pattern, strict=True) if not isinstance(term, str)
-        )
+        constants = constant_columns(pattern)
         if not connected:
             masks.append(constants)
         for bit, term in zip((SUBJECT, PREDICATE, OBJECT), pattern, strict=True):
@@ -137,7 +151,13 @@ def required_indexes(patterns: Sequence[EncodedPattern]) -> list[int]:
     return masks
 
 
-def _is_connected(patterns: Sequence[EncodedPattern]) -> bool:
+def constant_columns(pattern: EncodedPattern) -> int:
+    """The columns in which a triple pattern has a constant."""
+    columns = zip((SUBJECT, PREDICATE, OBJECT), pattern, strict=True)
+    return sum(column for column, term in columns if not isinstance(term, str))
+
+
+def is_connected(patterns: Sequence[EncodedPattern]) -> bool:
     reached = {0}
     names = {term for term in patterns[0] if isinstance(term, str)}
     growing = True
