@@ -505,12 +505,14 @@ def with_pattern_operator(plan: PhysicalPlan, operator: PatternOperator) -> Phys
     match plan:
         case TpJoinPlan():
             return replace(plan, operator=operator)
-        case HashJoinPlan(left, right, _):
+        case HashJoinPlan(left, right, _) | AntiJoinPlan(left, right, _):
             sides = with_pattern_operator(left, operator), with_pattern_operator(right, operator)
             return replace(plan, left=sides[0], right=sides[1])
         case UnionPlan(parts):
             return UnionPlan(tuple(with_pattern_operator(part, operator) for part in parts))
-        case FilterPlan() | ExtendPlan() | OwnedPlan() | ProjectPlan() | DistinctPlan() | ConstructPlan():
+        case FilterPlan() | ExtendPlan() | CopyPlan() | OwnedPlan() | ProjectPlan() | DistinctPlan():
+            return replace(plan, input=with_pattern_operator(plan.input, operator))
+        case GroupPlan() | SlicePlan() | FreshPlan() | ConstructPlan():
             return replace(plan, input=with_pattern_operator(plan.input, operator))
         case _:
             return plan

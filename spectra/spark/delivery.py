@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import queue
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -30,8 +31,8 @@ from spectra.views.summary import Summary
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-#: How often Spark looks for a new manifest.
-_LOOK = "50 milliseconds"
+#: How often Spark looks for a new manifest, and Spectra at Spark.
+_LOOK_MILLISECONDS = 50
 
 
 @dataclass(slots=True)
@@ -184,20 +185,22 @@ class Delivery:
                     raise RuntimeError("stopped")
 
         def watch() -> None:
-            try:
-                while not query.awaitTermination(0.1):
-                    if self._stopped.is_set():
-                        query.stop()
-                    elif query.status["message"].startswith("Waiting"):
-                        self._waits.set()
-                self._given_out.put(None)
-            except Exception as error:
-                self._given_out.put(error)
+            while query.isActive:
+                if self._stopped.is_set():
+                    query.stop()
+                elif query.status["message"].startswith("Waiting"):
+                    self._waits.set()
+                time.sleep(_LOOK_MILLISECONDS / 1000)
+            self._given_out.put(query.exception())
 
         stream = self._spark.readStream.format("text").option("wholetext", True).load(str(manifests.folder))
         writer = stream.selectExpr("value", "_metadata.file_name AS name").writeStream.foreachBatch(give_out)
         writer = writer.option("checkpointLocation", str(self._folder / "log"))
-        query = (writer.trigger(processingTime=_LOOK) if follow else writer.trigger(availableNow=True)).start()
+        if follow:
+            writer = writer.trigger(processingTime=f"{_LOOK_MILLISECONDS} milliseconds")
+        else:
+            writer = writer.trigger(availableNow=True)
+        query = writer.start()
         watcher = threading.Thread(target=watch, daemon=True)
         watcher.start()
         return watcher
