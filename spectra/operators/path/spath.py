@@ -251,8 +251,9 @@ def _more_slides(trees: kernels.TreeColumns, work: np.ndarray) -> kernels.TreeCo
 def _new_terms(room: int, old: kernels.TermColumns | None = None) -> kernels.TermColumns:
     terms = kernels.TermColumns(np.zeros(room, np.int32), np.zeros(room, np.int64), np.zeros(room, np.bool_))
     if old is not None:
-        for column, before in zip(terms, old, strict=True):
-            column[: len(before)] = before
+        for name in kernels.TermColumns._fields:
+            before = getattr(old, name)
+            getattr(terms, name)[: len(before)] = before
     return terms
 
 
