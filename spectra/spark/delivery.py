@@ -17,6 +17,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+from spectra.errors import ResourceError
 from spectra.spark.executors import Executors
 from spectra.spark.manifests import Manifests, listed_files
 from spectra.spark.saved_times import SavedTimes
@@ -214,18 +215,25 @@ def delivered(
 
     `folder` keeps what is needed to go on after a stop; without it, all is forgotten at the end.
     """
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
 
     from spectra.spark.sessions import session, stop
 
     own = SparkSession.getActiveSession() is None
-    with ExitStack() as stack:
-        if folder is None:
-            folder = Path(stack.enter_context(TemporaryDirectory(prefix="spectra-")))
-        spark = session(master)
-        if own:
-            stack.callback(stop, spark)
-        yield [
-            Delivery(source, spark, folder / str(number), before_commit or (lambda: None))
-            for number, source in enumerate(sources)
-        ]
+    try:
+        with ExitStack() as stack:
+            if folder is None:
+                folder = Path(stack.enter_context(TemporaryDirectory(prefix="spectra-")))
+            spark = session(master)
+            if own:
+                stack.callback(stop, spark)
+            yield [
+                Delivery(source, spark, folder / str(number), before_commit or (lambda: None))
+                for number, source in enumerate(sources)
+            ]
+    except (PySparkException, Py4JError) as error:
+        said = str(error).strip().splitlines()
+        hint = f'Is "{master}" the right --master? --engine embedded runs without Spark.'
+        raise ResourceError("Spark could not go on", detail="\n".join(said[:5]), hint=hint) from error
