@@ -222,10 +222,10 @@ def delivered(
     from spectra.spark.sessions import session, stop
 
     own = SparkSession.getActiveSession() is None
-    try:
-        with ExitStack() as stack:
-            if folder is None:
-                folder = Path(stack.enter_context(TemporaryDirectory(prefix="spectra-")))
+    with ExitStack() as stack:
+        if folder is None:
+            folder = Path(stack.enter_context(TemporaryDirectory(prefix="spectra-")))
+        try:
             spark = session(master)
             if own:
                 stack.callback(stop, spark)
@@ -233,7 +233,8 @@ def delivered(
                 Delivery(source, spark, folder / str(number), before_commit or (lambda: None))
                 for number, source in enumerate(sources)
             ]
-    except (PySparkException, Py4JError) as error:
-        said = str(error).strip().splitlines()
-        hint = f'Is "{master}" the right --master? --engine embedded runs without Spark.'
-        raise ResourceError("Spark could not go on", detail="\n".join(said[:5]), hint=hint) from error
+        except (PySparkException, Py4JError) as error:
+            # while the JVM is there: it is asked for the text
+            said = str(error).strip().splitlines()
+            hint = f'Is "{master}" the right --master? --engine embedded runs without Spark.'
+            raise ResourceError("Spark could not go on", detail="\n".join(said[:5]), hint=hint) from None
