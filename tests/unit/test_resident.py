@@ -56,7 +56,13 @@ def kill(path: Path) -> None:
     except OSError:
         return
     os.kill(process, signal.SIGKILL)
-    wait_until(lambda: not alive(process))
+    # its threads may hold the socket a moment longer than the process is there
+    wait_until(lambda: not alive(process) and not listened_to(path))
+
+
+def listened_to(path: Path) -> bool:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        return probe.connect_ex(str(path)) == 0
 
 
 def alive(process: int) -> bool:
