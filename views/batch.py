@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+
+#: Which rows: a stretch, numbers, or a mark for each.
+_Rows: TypeAlias = "slice[Any, Any, Any] | NDArray[Any]"
 
 
 @dataclass(slots=True)
@@ -61,17 +65,22 @@ class EventBatch:
         if first == 0 and last == self.events:
             return self
         rows = slice(self.event_first[first], self.event_first[last])
-        return EventBatch(
-            stream=self.stream,
-            text=self.text,
-            start=self.start[rows],
-            length=self.length[rows],
-            tag=self.tag[rows],
-            hashes=self.hashes[rows],
-            sign=self.sign[rows],
+        return replace(
+            self.with_rows(rows),
             event_time=self.event_time[first:last],
             event_first=self.event_first[first : last + 1] - self.event_first[first],
             event_size=self.event_size[first:last],
             event_graph=self.event_graph[first:last],
             event_place=self.event_place[first:last],
+        )
+
+    def with_rows(self, rows: _Rows) -> EventBatch:
+        """These triples in the place of all; whoever asks says which events they are of."""
+        return replace(
+            self,
+            start=self.start[rows],
+            length=self.length[rows],
+            tag=self.tag[rows],
+            hashes=self.hashes[rows],
+            sign=self.sign[rows],
         )

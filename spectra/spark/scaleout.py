@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
@@ -125,14 +125,8 @@ class Packer:
             kept = np.diff(first) > 0
             kept[:1] = True
         places = batch.event_place
-        return EventBatch(
-            stream=batch.stream,
-            text=batch.text,
-            start=batch.start[usable],
-            length=batch.length[usable],
-            tag=batch.tag[usable],
-            hashes=batch.hashes[usable],
-            sign=batch.sign[usable],
+        return replace(
+            batch.with_rows(usable),
             event_time=batch.event_time[kept],
             # events that are left out have no rows, so those before end where those behind them begin
             event_first=np.append(first[:-1][kept], first[-1]),

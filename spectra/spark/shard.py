@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -85,14 +86,8 @@ def in_order(batches: Sequence[EventBatch]) -> EventBatch:
         rows = np.lexsort((object_, predicate, subject, batch.sign, event_of_row))
     else:
         rows = np.argsort(event_of_row, kind="stable")
-    return EventBatch(
-        stream=batch.stream,
-        text=batch.text,
-        start=batch.start[rows],
-        length=batch.length[rows],
-        tag=batch.tag[rows],
-        hashes=batch.hashes[rows],
-        sign=batch.sign[rows],
+    return replace(
+        batch.with_rows(rows),
         event_time=batch.event_time[firsts],
         event_first=np.append(0, np.cumsum(sizes)),
         event_size=np.bincount(event, weights=batch.event_size, minlength=len(firsts)).astype(np.int64),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import compress
 from typing import Protocol
 
@@ -135,14 +135,8 @@ class Reading:
         kept_rows = np.repeat(keep, rows)
         self.counts.triples -= int(rows[~keep].sum())
         self.counts.skipped -= int((batch.event_size - rows)[~keep].sum())
-        return EventBatch(
-            stream=batch.stream,
-            text=batch.text,
-            start=batch.start[kept_rows],
-            length=batch.length[kept_rows],
-            tag=batch.tag[kept_rows],
-            hashes=batch.hashes[kept_rows],
-            sign=batch.sign[kept_rows],
+        return replace(
+            batch.with_rows(kept_rows),
             event_time=batch.event_time[keep],
             event_first=np.append(0, np.cumsum(rows[keep])),
             event_size=batch.event_size[keep],
