@@ -171,7 +171,7 @@ class Delivery:
             on_the_way = max(0, on_the_way - len(given.manifests))
             yield given
 
-    def _start(self, manifests: Manifests, *, follow: bool) -> threading.Thread:
+    def _start(self, given: Manifests, *, follow: bool) -> threading.Thread:
         """Start the streaming query over the manifests; the thread that watches it ends with it.
 
         What the query gives out goes to `_given_out`. Only threads of their own wait for the JVM: an interrupt
@@ -179,7 +179,8 @@ class Delivery:
         """
 
         def give_out(frame: DataFrame, number: int) -> None:
-            micro_batch = _MicroBatch(number, [row.value for row in frame.orderBy("name").collect()])
+            manifests = sorted(frame.collect(), key=lambda row: row.name)  # Spark would run a job more to sort them
+            micro_batch = _MicroBatch(number, [row.value for row in manifests])
             self._given_out.put(micro_batch)
             while not micro_batch.taken.wait(0.1):
                 if self._stopped.is_set():
@@ -194,7 +195,7 @@ class Delivery:
                 time.sleep(_LOOK_MILLISECONDS / 1000)
             self._given_out.put(query.exception())
 
-        stream = self._spark.readStream.format("text").option("wholetext", True).load(str(manifests.folder))
+        stream = self._spark.readStream.format("text").option("wholetext", True).load(str(given.folder))
         writer = stream.selectExpr("value", "_metadata.file_name AS name").writeStream.foreachBatch(give_out)
         writer = writer.option("checkpointLocation", str(self._folder / "log"))
         if follow:
