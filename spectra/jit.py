@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 import threading
 from collections.abc import Callable
 from functools import cache
 from hashlib import blake2b
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -36,23 +38,26 @@ def is_interpreted() -> bool:
     return _interpreted
 
 
-def _kernel_sources() -> list[Path]:
-    """The source files of all kernels, installed or in a checkout, where some folders lie beside `spectra`."""
-    package = Path(__file__).parent
-    beside = [package.parent / name for name in ("dictionary", "views")]
-    folders = [package, *(folder for folder in beside if not (package / folder.name).exists())]
-    return sorted(path for folder in folders for path in folder.glob("**/kernels/*.py"))
+@cache
+def _sources(module: str) -> frozenset[Path]:
+    """The source files of a module and of all that it imports from this project."""
+    spec = find_spec(module)
+    if spec is None or spec.origin is None:
+        raise ImportError(f"{module} has no source file")
+    source = Path(spec.origin)
+    imported = re.findall(r"^from (spectra\.\S+) import", source.read_text(), re.MULTILINE)
+    return frozenset({source}).union(*map(_sources, imported))
 
 
 @cache
-def cache_folder() -> Path:
-    """Where compiled kernels are kept: a folder of its own for every state of the kernels' sources.
+def cache_folder(module: str) -> Path:
+    """Where the compiled kernels of a module are kept: a folder of its own for every state of its sources.
 
     Numba notices a change in a kernel's own file, and not one in a kernel of another file that was
     compiled into it. The folder is not there before the first run.
     """
     digest = blake2b(digest_size=8)
-    for path in _kernel_sources():
+    for path in sorted(_sources(module)):
         digest.update(path.read_bytes())
     base = os.environ.get("NUMBA_CACHE_DIR") or os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(base) / "spectra-rsp" / digest.hexdigest()
@@ -68,7 +73,7 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
 
     config: Any = numba.config
     with _decorating:  # other users of numba keep their own place
-        others, config.CACHE_DIR = config.CACHE_DIR, str(cache_folder())
+        others, config.CACHE_DIR = config.CACHE_DIR, str(cache_folder(function.__module__))
         try:
             compiled: Callable[..., Any] = numba.njit(**_OPTIONS)(function)
         finally:

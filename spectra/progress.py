@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from spectra.streams.contract import EventSource
 
 _SECONDS_BETWEEN_LINES = 0.2
+_USED_BY_EVERY_RUN = "spectra.dictionary.kernels.table"
 
 
 def announce_compilation(file: TextIO) -> None:
@@ -26,7 +27,7 @@ def announce_compilation(file: TextIO) -> None:
 def _kernels_are_cached() -> bool:
     # what is compiled for one Python is of no use to another
     pattern = f"*/*.py{sys.version_info.major}{sys.version_info.minor}.nbi"
-    return next(cache_folder().glob(pattern), None) is not None
+    return next(cache_folder(_USED_BY_EVERY_RUN).glob(pattern), None) is not None
 
 
 class Progress:

@@ -97,7 +97,7 @@ def compiled_before(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytes
     cache = tmp_path_factory.mktemp("cache")
     (cache / "kernels").mkdir()
     (cache / "kernels" / f"table.encode-1.py{sys.version_info.major}{sys.version_info.minor}.nbi").touch()
-    monkeypatch.setattr("spectra.progress.cache_folder", lambda: cache)
+    monkeypatch.setattr("spectra.progress.cache_folder", lambda module: cache)
 
 
 def test_run_answers_in_json_lines_in_a_pipe(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -457,7 +457,7 @@ def test_compilation_is_announced_once(tmp_path: Path, monkeypatch: pytest.Monke
         return file.getvalue()
 
     monkeypatch.setattr("spectra.progress.is_interpreted", lambda: False)
-    monkeypatch.setattr("spectra.progress.cache_folder", lambda: tmp_path)
+    monkeypatch.setattr("spectra.progress.cache_folder", lambda module: tmp_path)
     assert announced() == "compiling kernels, first run only\n"
     version = f"py{sys.version_info.major}{sys.version_info.minor}"
     (tmp_path / "kernels").mkdir()
