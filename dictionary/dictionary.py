@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from spectra.dictionary.hashing import hash_text
 from spectra.dictionary.kernels import table as kernels
 from spectra.dictionary.kernels.table import Table
+from spectra.dictionary.spans import Spans
 from spectra.errors import InternalError, ResourceError
 
 #: The id of no term: an unbound variable.
@@ -121,11 +122,13 @@ class Dictionary:
 
     def canonical_texts(self, terms: NDArray[np.int32]) -> list[str]:
         """The canonical text of each term; "" for 0, unbound."""
+        return self.spans(terms).texts()
+
+    def spans(self, terms: NDArray[np.int32]) -> Spans:
+        """The canonical text of each term where it lies, empty for 0, unbound; good until terms come or go."""
         self._check(terms)
         table = self._table
-        arena = table.arena.data
-        spans = zip(table.start[terms].tolist(), table.length[terms].tolist(), strict=True)
-        return [str(arena[start : start + length], "utf-8") for start, length in spans]
+        return Spans(table.arena, table.start[terms], table.length[terms])
 
     def hashes(self, terms: NDArray[np.int32]) -> NDArray[np.int64]:
         """The hash of each term's canonical text."""

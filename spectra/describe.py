@@ -10,6 +10,7 @@ from spectra.clock import date_time
 from spectra.planner.physical import wanted_triples
 from spectra.progress import counted, size
 from spectra.sparql.query import ContinuousQuery, Form, Report, Window, WindowKind
+from spectra.views.summary import WantedTriples
 
 if TYPE_CHECKING:
     from spectra.continuous import Query
@@ -37,9 +38,14 @@ def explained(engine: Engine, query: Query) -> str:
         if engine.summary(window.stream).keep_all:
             lines.append(f"  {stream}: every triple")
             continue
-        for pattern in sorted(patterns, key=lambda terms: [term or "" for term in terms]):
-            lines.append(f"  {stream}: {' '.join(term or '*' for term in pattern)}")
+        lines += sorted(f"  {stream}: {_wanted_text(wanted)}" for wanted in patterns)
     return "\n".join([*lines, query.explain()])
+
+
+def _wanted_text(wanted: WantedTriples[str]) -> str:
+    pattern = " ".join(term or "*" for term in wanted.terms)
+    filters = sorted(map(str, wanted.filters))
+    return f"{pattern} where {' and '.join(filters)}" if filters else pattern
 
 
 def measured(engine: Engine, query: Query) -> str:

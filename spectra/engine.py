@@ -38,11 +38,12 @@ from spectra.sparql.query import ContinuousQuery, Form
 from spectra.sparql.rspql import DEFAULT_NAME
 from spectra.static import Triple, load_static
 from spectra.streams.contract import EventSource
+from spectra.streams.distinct import DistinctTerms
 from spectra.streams.memory import from_triples
 from spectra.streams.quarantine import Quarantine
 from spectra.timeline import ANY_STREAM, Timeline
 from spectra.views.batch import EventBatch
-from spectra.views.summary import Summary, Wanted
+from spectra.views.summary import Summary
 from spectra.views.view import WindowViews
 
 if TYPE_CHECKING:
@@ -191,13 +192,11 @@ class Engine:
         return self._summaries[stream]
 
     def _summarised(self, stream: str) -> Summary:
-        wanted: Wanted[int] = set()
-        everything = False
-        for timeline in self._timelines.values():
-            for state in timeline.windows:
-                if state.reads(stream):
-                    everything = everything or state.everything
-                    wanted |= {(_hash(s), _hash(p), _hash(o)) for s, p, o in state.wanted}
+        readers = [s for timeline in self._timelines.values() for s in timeline.windows if s.reads(stream)]
+        for state in readers:
+            state.alone = state.alone and len(readers) == 1
+        wanted = {triples.by(hash_text) for state in readers for triples in state.wanted}
+        everything = any(state.everything for state in readers)
         return Summary(wanted, keep_all=everything)
 
     @property
@@ -282,17 +281,15 @@ class Engine:
 
     def _encoded(self, batch: EventBatch) -> EncodedEvents:
         """The events as ids, without the triples that no query can use."""
-        usable = self.summary(batch.stream).usable(batch.hashes)
-        first, sign = batch.event_first, batch.sign
-        start, length, tag, hashes = batch.start, batch.length, batch.tag, batch.hashes
-        if not usable.all():
-            first = np.append(0, np.cumsum(usable))[first]
-            sign, start, length = sign[usable], start[usable], length[usable]
-            tag, hashes = tag[usable], hashes[usable]
-        triples = self.dictionary.encode(batch.text, start, length, tag, hashes)
+        summary = self.summary(batch.stream)
+        batch = batch.without(~summary.usable(batch.hashes))
+        passing = summary.passing(batch.hashes, DistinctTerms(batch.text, batch.start, batch.length, batch.hashes))
+        if passing is not None:
+            batch = batch.without(~passing)
+        triples = self.dictionary.encode(batch.text, batch.start, batch.length, batch.tag, batch.hashes)
         arrival = self.events + np.arange(batch.events)
         self.events += batch.events
-        return EncodedEvents(triples, sign, first, batch.event_time, batch.event_size, arrival)
+        return EncodedEvents(triples, batch.sign, batch.event_first, batch.event_time, batch.event_size, arrival)
 
     def _set_late_aside(self, timeline: Timeline, batch: EventBatch, late: NDArray[np.bool_]) -> None:
         for event in np.flatnonzero(late).tolist():
@@ -443,10 +440,6 @@ def _in_order(told: list[ChangeBatch]) -> Iterator[Change]:
     return heapq.merge(*each, key=lambda change: change.at.milliseconds)
 
 
-def _hash(text: str | None) -> int | None:
-    return None if text is None else hash_text(text)
-
-
 def _part(query: ContinuousQuery, physical: PhysicalPlan, shard: tuple[int, int] | None) -> tuple[PhysicalPlan, bool]:
     """The plan of a shard, and whether it is idle: what cannot be divided is left to shard 0."""
     number, shards = shard or (0, 1)
@@ -469,8 +462,4 @@ def _static_triples(
     names = query.static if graph.name == "" else (graph.name,)
     triples = {triple for iri in names for triple in load_static(iri, folder, given)}
     patterns, everything = wanted_triples(physical, graph)
-    return [
-        triple
-        for triple in sorted(triples)
-        if everything or any(all(w is None or w == t for w, t in zip(row, triple, strict=True)) for row in patterns)
-    ]
+    return [triple for triple in sorted(triples) if everything or any(wanted.fits(triple) for wanted in patterns)]

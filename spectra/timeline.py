@@ -12,6 +12,7 @@ from spectra.changes import ChangeBatch
 from spectra.clock import NO_END
 from spectra.continuous import Query
 from spectra.dictionary.dictionary import Dictionary
+from spectra.dictionary.spans import Spans
 from spectra.reorder import EncodedEvents, Reorder
 from spectra.report import Progress
 from spectra.sparql.query import Policy, WindowKind, WindowSpec
@@ -40,6 +41,8 @@ class WindowState:
     views: WindowViews
     wanted: Wanted[str] = field(default_factory=set)
     everything: bool = False
+    # no other window reads the stream, so that what arrives has passed all the tests of this one
+    alone: bool = True
     queries: list[Query] = field(default_factory=list)
     events: int = 0
     # the latest end of content that was dropped because no query can use it
@@ -86,15 +89,25 @@ class WindowState:
     ) -> tuple[NDArray[np.int32], NDArray[np.int8], NDArray[np.int64]]:
         """Triples, signs and firsts without what only other windows of the stream can use."""
         if self._summary is None:
-            patterns = {
-                (_constant(dictionary, s), _constant(dictionary, p), _constant(dictionary, o))
-                for s, p, o in self.wanted
-            }
-            self._summary = Summary(patterns, keep_all=self.everything)
+            wanted = {triples.by(dictionary.constant) for triples in self.wanted}
+            self._summary = Summary(wanted, keep_all=self.everything)
         usable = self._summary.usable(events.triples)
+        if not self.alone:
+            usable[usable] = self._passing(events.triples[usable], dictionary)
         if usable.all():
             return events.triples, events.sign, events.event_first
         return events.triples[usable], events.sign[usable], np.append(0, np.cumsum(usable))[events.event_first]
+
+    def _passing(self, triples: NDArray[np.int32], dictionary: Dictionary) -> NDArray[np.bool_]:
+        """Which of the triples pass the filters of this window's own queries."""
+
+        def terms(rows: NDArray[np.int64], place: int) -> tuple[NDArray[np.int64], Spans]:
+            ids, numbers = np.unique(triples[rows, place], return_inverse=True)
+            return numbers, dictionary.spans(ids)
+
+        assert self._summary is not None
+        passing = self._summary.passing(triples, terms)
+        return np.ones(len(triples), np.bool_) if passing is None else passing
 
     def fill(
         self,
@@ -111,10 +124,6 @@ class WindowState:
         """The terms of all triples in the views, three for each."""
         rows, columns = self.views.rows(), self.views.columns
         return np.concatenate([columns.subject[rows], columns.predicate[rows], columns.object[rows]])
-
-
-def _constant(dictionary: Dictionary, text: str | None) -> int | None:
-    return None if text is None else dictionary.constant(text)
 
 
 class Timeline:

@@ -74,6 +74,13 @@ class EventBatch:
             event_place=self.event_place[first:last],
         )
 
+    def without(self, dropped: NDArray[np.bool_]) -> EventBatch:
+        """The events without some of their triples."""
+        if not dropped.any():
+            return self
+        kept = ~dropped
+        return replace(self.with_rows(kept), event_first=np.append(0, np.cumsum(kept))[self.event_first])
+
     def with_rows(self, rows: _Rows) -> EventBatch:
         """These triples in the place of all; whoever asks says which events they are of."""
         return replace(

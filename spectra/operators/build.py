@@ -28,6 +28,7 @@ from spectra.operators.relational.shared import Shared
 from spectra.operators.relational.slice import Slice
 from spectra.operators.relational.stateless import Copy, Extend, Filter, Owned, Project, Together, Union, Values
 from spectra.planner import physical
+from spectra.planner.conditions import Condition
 from spectra.planner.division import owner
 from spectra.planner.physical import PatternOperator, PhysicalPlan
 from spectra.sparql.expressions import Compiled, Context, compile_expression
@@ -138,15 +139,12 @@ class _Builder:
             case physical.HashJoinPlan(left, right, certain):
                 return HashJoin(self.build(left, _ALL), self.build(right, _ALL), certain)
             case physical.FilterPlan(condition, inner):
-                source_operator = self.build(inner, demand)
-                compiled = self._compiled(condition, "FILTER")
-                reads = [name for name in compiled.variables if name in source_operator.variables]
-                return Filter(source_operator, reads, self._condition(compiled, reads))
+                return self._filter(self.build(inner, demand), condition)
             case physical.ExtendPlan(variable, Variable(name), inner) if name in inner.variables:
                 return Copy(self.build(inner, demand), variable, name)
             case physical.ExtendPlan(variable, expression, inner):
                 source_operator = self.build(inner, demand)
-                compiled = self._compiled(expression, "BIND")
+                compiled = self._compiled(expression)
                 reads = [name for name in compiled.variables if name in source_operator.variables]
                 hold = self._holder.hold if demand.removals else None
                 return Extend(source_operator, variable, reads, self._computation(compiled, reads), hold)
@@ -226,13 +224,9 @@ class _Builder:
             argument = tuple(variable for variable in source.variables if not variable.startswith("_:"))
         return Aggregated(name, function, argument)
 
-    def _compiled(self, expression: Expression, clause: str) -> Compiled:
+    def _compiled(self, expression: Expression) -> Compiled:
         compiled = compile_expression(expression, base=self._base)
-        if not compiled.deterministic:
-            raise UnsupportedError(
-                f"{clause} with a value that changes by itself is not evaluated yet",
-                detail="NOW, RAND, UUID, STRUUID and BNODE give another value at every evaluation.",
-            )
+        _check_steady(compiled, "BIND")
         return compiled
 
     def _bindings(
@@ -247,14 +241,18 @@ class _Builder:
         columns = [reads.index(name) if name in reads else -1 for name in compiled.variables]
         return [[text[row[column]] if column >= 0 else None for column in columns] for row in combinations.tolist()]
 
-    def _condition(self, compiled: Compiled, reads: list[str]) -> Callable[[NDArray[np.int32]], NDArray[np.bool_]]:
-        context = Context()
+    def _filter(self, source: Operator, expression: Expression) -> Filter:
+        condition = Condition(expression, self._base)
+        _check_steady(condition, "FILTER")
+        reads = [name for name in condition.variables if name in source.variables]
 
         def decide(combinations: NDArray[np.int32]) -> NDArray[np.bool_]:
-            bindings = self._bindings(compiled, reads, combinations)
-            return np.array([compiled.holds(row, context) for row in bindings], np.bool_)
+            # canonical, not as printed: "a"@EN and "a"@en are one term and must be equal in any expression
+            unbound = np.full(len(combinations), UNBOUND, np.int32)
+            columns = [combinations[:, reads.index(name)] if name in reads else unbound for name in condition.variables]
+            return condition.holds([self._dictionary.spans(column) for column in columns], len(combinations))
 
-        return decide
+        return Filter(source, reads, decide)
 
     def _computation(self, compiled: Compiled, reads: list[str]) -> Callable[[NDArray[np.int32]], NDArray[np.int32]]:
         context = Context()
@@ -267,3 +265,11 @@ class _Builder:
             return ids
 
         return compute
+
+
+def _check_steady(expression: Compiled | Condition, clause: str) -> None:
+    if not expression.deterministic:
+        raise UnsupportedError(
+            f"{clause} with a value that changes by itself is not evaluated yet",
+            detail="NOW, RAND, UUID, STRUUID and BNODE give another value at every evaluation.",
+        )

@@ -249,8 +249,7 @@ def _needs(query: ContinuousQuery, plan: PhysicalPlan, variable: str | None) -> 
         everything = False
         for place, patterns, all_of_it in _wanted(plan, windows):
             everything = everything or all_of_it
-            hashed = {(_hash(s), _hash(p), _hash(o)) for s, p, o in patterns}
-            wanted[place] = wanted.get(place, set()) | hashed
+            wanted[place] = wanted.get(place, set()) | {triples.by(hash_text) for triples in patterns}
         if everything:
             needs[stream] = ((None, Summary.everything()),)
         else:
@@ -284,7 +283,3 @@ def _leaves(plan: PhysicalPlan) -> Iterator[PhysicalPlan]:
 
 def _terms(triple: TriplePattern) -> tuple[Term, Term, Term]:
     return triple.subject, triple.predicate, triple.object
-
-
-def _hash(text: str | None) -> int | None:
-    return None if text is None else hash_text(text)

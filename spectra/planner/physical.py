@@ -14,6 +14,7 @@ from spectra.algebra import nodes
 from spectra.algebra.explain import label, path_text
 from spectra.algebra.nodes import Node, Source
 from spectra.automata import OTHER, Dfa, inverse, minimal_dfa
+from spectra.planner.atomic import atomic_filters, decidable_conditions
 from spectra.sparql import syntax
 from spectra.sparql.expressions import variables_of
 from spectra.sparql.syntax import (
@@ -28,7 +29,7 @@ from spectra.sparql.syntax import (
     ZeroOrMorePath,
     ZeroOrOnePath,
 )
-from spectra.views.summary import Wanted
+from spectra.views.summary import Wanted, WantedTriples
 
 #: The operators that match the scans of one graph together.
 PatternOperator = Literal["tpjoin", "siblings", "recompute"]
@@ -518,23 +519,46 @@ def with_pattern_operator(plan: PhysicalPlan, operator: PatternOperator) -> Phys
             return plan
 
 
-def wanted_triples(plan: PhysicalPlan, source: Source) -> tuple[Wanted[str], bool]:
-    """Which triples of a graph the plan can use: patterns with None for a variable, and whether it needs all."""
+def wanted_triples(
+    plan: PhysicalPlan, source: Source, conditions: frozenset[Expression] = frozenset()
+) -> tuple[Wanted[str], bool]:
+    """Which triples of a graph the plan can use, and whether it needs all; `conditions` hold for what it gives."""
     patterns: Wanted[str] = set()
     everything = False
     match plan:
         case TpJoinPlan(scanned, scans, _) if scanned == source:
-            patterns |= {(_fixed(scan.subject), _fixed(scan.predicate), _fixed(scan.object)) for scan in scans}
+            for scan in scans:
+                terms = (_fixed(scan.subject), _fixed(scan.predicate), _fixed(scan.object))
+                patterns.add(WantedTriples(terms, atomic_filters(scan, conditions)))
         case SPathPlan() if plan.source == source:
             everything = plan.empty == "terms"
             for name in plan.dfa.labels:
-                patterns.add((None, None if name.predicate == OTHER else name.predicate, None))
+                patterns.add(WantedTriples((None, None if name.predicate == OTHER else name.predicate, None)))
         case _:
-            for below in inputs(plan):
-                more, all_of_it = wanted_triples(below, source)
+            for below, of_below in zip(inputs(plan), _conditions_below(plan, conditions), strict=True):
+                more, all_of_it = wanted_triples(below, source, of_below)
                 patterns |= more
                 everything = everything or all_of_it
     return patterns, everything
+
+
+def _conditions_below(plan: PhysicalPlan, conditions: frozenset[Expression]) -> tuple[frozenset[Expression], ...]:
+    """The conditions that hold for the inputs of a plan, given those that hold for what it gives."""
+    match plan:
+        case FilterPlan(condition, _):
+            return (conditions | decidable_conditions(condition),)
+        case HashJoinPlan():
+            return conditions, conditions
+        case UnionPlan(parts):
+            return (conditions,) * len(parts)
+        case AntiJoinPlan():
+            return conditions, frozenset()
+        case ExtendPlan() | CopyPlan() | OwnedPlan() | DistinctPlan():
+            return (conditions,)
+        case ProjectPlan(names, _):  # what is not projected may have the name of another variable above
+            return (frozenset(condition for condition in conditions if set(variables_of(condition)) <= set(names)),)
+        case _:
+            return (frozenset(),) * len(inputs(plan))
 
 
 def _fixed(term: Term) -> str | None:

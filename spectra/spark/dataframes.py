@@ -238,7 +238,7 @@ def _shows_events(query: ContinuousQuery) -> bool:
 def _predicates(engine: Engine, stream: str) -> list[str] | None:
     """The predicates of all triples that the query can use; None where others may be among them."""
     windows = [window for timeline in engine.timelines for window in timeline.windows if window.reads(stream)]
-    wanted = {predicate for window in windows for _, predicate, _ in window.wanted}
+    wanted = {triples.terms[1] for window in windows for triples in window.wanted}
     if any(window.everything for window in windows) or None in wanted:
         return None
     return sorted(predicate for predicate in wanted if predicate is not None)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spectra.packing import packed, unpacked
-from spectra.streams.kernels.distinct import number_terms
+from spectra.streams.distinct import numbered
 from spectra.views.batch import EventBatch
 
 Facts = dict[str, Any]
@@ -81,24 +81,13 @@ def from_columns(facts: Facts, arrays: Arrays) -> EventBatch:
 
 
 def _put_terms(batch: EventBatch, facts: Facts, arrays: Arrays) -> None:
-    # one compiled version of the kernel: it is keyed by type, layout and whether it may write
-    start = np.require(batch.start.reshape(-1), np.int64, ["C", "W"])
-    length = np.require(batch.length.reshape(-1), np.int32, ["C", "W"])
-    tag = np.require(batch.tag.reshape(-1), np.int32, ["C", "W"])
-    hashes = np.require(batch.hashes.reshape(-1), np.int64, ["C", "W"])
-    slots = np.zeros(1 << (2 * len(start)).bit_length(), np.int64)
-    codes = np.empty(len(start), np.int32)
-    first = np.empty(len(start), np.int32)
-    arena = np.empty(int(length.sum(dtype=np.int64) + tag.sum(dtype=np.int64)), np.uint8)
-    text = np.require(batch.text, np.uint8, ["C", "W"])
-    terms, used = number_terms(text, start, length, tag, hashes, slots, codes, first, arena)
-    first = first[:terms]
-    arrays["text"] = arena[:used]
-    arrays["hash"] = hashes[first]
-    _put(facts, arrays, "length", length[first])
-    _put(facts, arrays, "tag", tag[first])
+    terms = numbered(batch.text, batch.start, batch.length, batch.tag, batch.hashes)
+    arrays["text"] = terms.text
+    arrays["hash"] = batch.hashes.reshape(-1)[terms.first]
+    _put(facts, arrays, "length", batch.length.reshape(-1)[terms.first])
+    _put(facts, arrays, "tag", batch.tag.reshape(-1)[terms.first])
     for column, name in enumerate(_TERMS):
-        numbers = codes[column::3]
+        numbers = terms.codes[column::3]
         arrays[name] = numbers.astype(np.min_scalar_type(int(numbers.max(initial=0))))
 
 

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from spectra.streams.distinct import DistinctTerms
 from spectra.streams.kernels.statements import (
     B_BEGIN,
     B_END,
@@ -19,6 +20,7 @@ from spectra.streams.kernels.statements import (
     BAD,
     BAD_WIDTH,
     DONE,
+    E_FIRST,
     EVENT_WIDTH,
     EVENTS,
     LINE,
@@ -111,7 +113,7 @@ class Scanner:
     ) -> None:
         """`form` is FILE, TRIPLES, QUADS or PATCH; `time_predicate` canonical text, "" for none."""
         self.form = form
-        self._summary = summary.columns
+        self._summary = summary
         self._validate = validate
         self._event_size = event_size
         self._time_predicate = np.frombuffer(time_predicate.encode(), np.uint8)
@@ -135,30 +137,48 @@ class Scanner:
         state = np.zeros(STATE_WIDTH, np.int64)
         state[SIDE] = used
         safe = state.copy()
-        while (room := scan(text, self._summary, tables, state, safe)) != DONE:
+        while (room := scan(text, self._summary.columns, tables, state, safe)) != DONE:
             if room == ROOM_TEXT:
                 text = text._replace(buffer=_longer(text.buffer, int(state[SIDE])))
             else:
                 tables = _more_room(tables, room)
         reached = state if final else safe
         rows, events = int(reached[ROWS]), int(reached[EVENTS])
+        kept = Tables(
+            start=tables.start[:rows],
+            length=tables.length[:rows],
+            tag=tables.tag[:rows],
+            hashes=tables.hashes[:rows],
+            sign=tables.sign[:rows],
+            event=tables.event[:events],
+            bad=tables.bad[: int(reached[BAD])],
+            time=tables.time[: int(reached[TIMES])],
+        )
+        passing = self._summary.passing(kept.hashes, DistinctTerms(text.buffer, kept.start, kept.length, kept.hashes))
+        if passing is not None:
+            kept = _with_rows(kept, passing)
         return Scan(
             text=text.buffer[: int(reached[SIDE])],
-            tables=Tables(
-                start=tables.start[:rows],
-                length=tables.length[:rows],
-                tag=tables.tag[:rows],
-                hashes=tables.hashes[:rows],
-                sign=tables.sign[:rows],
-                event=tables.event[:events],
-                bad=tables.bad[: int(reached[BAD])],
-                time=tables.time[: int(reached[TIMES])],
-            ),
+            tables=kept,
             position=int(reached[POSITION]),
             line=int(reached[LINE]),
             lines=int(reached[LINES]),
-            skipped=int(reached[SKIPPED]),
+            skipped=int(reached[SKIPPED]) + rows - len(kept.sign),
         )
+
+
+def _with_rows(tables: Tables, rows: NDArray[np.bool_]) -> Tables:
+    """These rows of the tables."""
+    event = tables.event.copy()
+    event[:, E_FIRST] = np.append(0, np.cumsum(rows))[event[:, E_FIRST]]
+    return tables._replace(
+        start=tables.start[rows],
+        length=tables.length[rows],
+        tag=tables.tag[rows],
+        hashes=tables.hashes[rows],
+        sign=tables.sign[rows],
+        event=event,
+    )
 
 
 def _scopes(segments: Sequence[Segment]) -> NDArray[np.uint8]:

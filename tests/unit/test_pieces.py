@@ -7,12 +7,16 @@ import os
 import pickle
 import random
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from spectra.dictionary.hashing import hash_text
+from spectra.dictionary.spans import Spans
 from spectra.errors import StreamError
 from spectra.streams import octets, pieces, reading, source
 from spectra.streams.files import InputFile
@@ -20,12 +24,40 @@ from spectra.streams.pieces import Assembly, Piece, Recipe, planned, predicate_t
 from spectra.streams.quarantine import Quarantine
 from spectra.streams.source import Source, read
 from spectra.views.batch import EventBatch
-from spectra.views.summary import Summary
+from spectra.views.summary import Summary, WantedTriples
 
 XSD = "http://www.w3.org/2001/XMLSchema#"
+
+
+@dataclass(frozen=True)
+class Shorter:
+    """Passes where the term at a place is shorter than so many characters."""
+
+    place: int
+    size: int
+
+    @property
+    def places(self) -> tuple[int, ...]:
+        return (self.place,)
+
+    def holds(self, columns: Sequence[Spans], rows: int) -> NDArray[np.bool_]:
+        return columns[0].length < self.size
+
+
 SUMMARIES = {
     "all": Summary.everything(),
-    "some": Summary([(None, hash_text("<urn:p1>"), None), (hash_text("<urn:s1>"), hash_text("<urn:p2>"), None)]),
+    "some": Summary(
+        [
+            WantedTriples((None, hash_text("<urn:p1>"), None)),
+            WantedTriples((hash_text("<urn:s1>"), hash_text("<urn:p2>"), None)),
+        ]
+    ),
+    "filtered": Summary(
+        [
+            WantedTriples((None, hash_text("<urn:p1>"), None), frozenset({Shorter(2, 8)})),
+            WantedTriples((None, hash_text("<urn:p2>"), None), frozenset({Shorter(0, 7), Shorter(2, 9)})),
+        ]
+    ),
     "none": Summary(()),
 }
 
@@ -215,7 +247,7 @@ def chance(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> C
 
 
 def assert_pieces_change_nothing(chance: Chance, given: Source) -> None:
-    summary = SUMMARIES[chance.choice(["all", "all", "some", "none"])]
+    summary = SUMMARIES[chance.choice(["all", "all", "some", "filtered", "none"])]
     validate = chance.random() < 0.5
     expected = directly(given, summary, validate)
     for _ in range(2):

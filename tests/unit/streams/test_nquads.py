@@ -7,7 +7,7 @@ import pytest
 from spectra.dictionary.hashing import hash_text
 from spectra.streams import reading
 from spectra.streams.source import read
-from spectra.views.summary import Summary
+from spectra.views.summary import Summary, WantedTriples
 from tests.unit.streams.conftest import read_all
 
 DATE_TIME = "http://www.w3.org/2001/XMLSchema#dateTime"
@@ -87,7 +87,7 @@ def test_time_statements_inside_named_graphs_are_data(write):
 
 def test_pruning_keeps_events_and_blank_graph_names_their_scope(write):
     text = at("g", 1).replace("<urn:g>", "_:g") + "<urn:a> <urn:q> <urn:o> _:g .\n"
-    found = read_all(read(write("s.nq", text)), Summary([(None, hash_text("<urn:p>"), None)]))
+    found = read_all(read(write("s.nq", text)), Summary([WantedTriples((None, hash_text("<urn:p>"), None))]))
     assert [(event.time, event.size, event.triples, event.graph[:4]) for event in found.events] == [
         (1000, 1, [], "_:g.")
     ]

@@ -15,7 +15,7 @@ from spectra.streams import reading
 from spectra.streams.files import InputFile, Inputs
 from spectra.streams.quarantine import Quarantine
 from spectra.streams.source import read
-from spectra.views.summary import Summary
+from spectra.views.summary import Summary, WantedTriples
 from tests.unit.streams.conftest import read_all
 
 A, B, C = (f"<urn:{name}> <urn:p> <urn:o> .\n" for name in "abc")
@@ -75,7 +75,7 @@ def test_times_from_a_predicate_are_found_though_no_query_wants_it(tmp_path, wri
     write("c.nt", C)
     write("d.nt", '<urn:e> <urn:at> "1970" .\n')
     for name in ("predicate:<urn:at>", "predicate:urn:at"):
-        found = read_all(read(tmp_path, time_from=name), Summary([(None, hash_text("<urn:p>"), None)]))
+        found = read_all(read(tmp_path, time_from=name), Summary([WantedTriples((None, hash_text("<urn:p>"), None))]))
         assert [(event.time, event.triples, event.size) for event in found.events] == [
             (3000, [triple("b")], 2),
             (7000, [triple("a")], 3),
@@ -106,7 +106,7 @@ def test_one_file_is_events_of_equal_size(write):
 
 def test_skipped_triples_still_make_events(write):
     path = write("all.nt", (A + "<urn:a> <urn:q> <urn:o> .\n") * 3)
-    found = read_all(read(path), Summary([(None, hash_text("<urn:p>"), None)]))
+    found = read_all(read(path), Summary([WantedTriples((None, hash_text("<urn:p>"), None))]))
     assert [(len(event.triples), event.size) for event in found.events] == [(1, 1), (0, 1)] * 3
     assert (found.source.triples, found.source.skipped, found.source.lines) == (3, 3, 6)
 

@@ -7,7 +7,7 @@ import pytest
 from spectra.dictionary.hashing import hash_text
 from spectra.streams import reading
 from spectra.streams.source import read
-from spectra.views.summary import Summary
+from spectra.views.summary import Summary, WantedTriples
 from tests.unit.streams.conftest import read_all
 
 DATE_TIME = "http://www.w3.org/2001/XMLSchema#dateTime"
@@ -91,7 +91,7 @@ def test_an_unterminated_block_at_the_end(write):
 
 def test_pruning_keeps_the_event_and_its_size(write):
     text = "TX .\n" + TIME + add("a") + "D <urn:a> <urn:q> unread\nTC .\n"
-    found = read_all(read(write("s.rdfp", text)), Summary([(None, hash_text("<urn:p>"), None)]))
+    found = read_all(read(write("s.rdfp", text)), Summary([WantedTriples((None, hash_text("<urn:p>"), None))]))
     assert [(event.size, len(event.triples)) for event in found.events] == [(2, 1)]
     assert found.source.skipped == 1
 

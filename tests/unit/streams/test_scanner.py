@@ -13,7 +13,7 @@ from spectra.dictionary.hashing import hash_text
 from spectra.streams import scanner as scanner_module
 from spectra.streams.kernels.statements import E_GRAPH, E_GRAPH_LENGTH, E_SIZE, FILE, PATCH, QUADS, TRIPLES
 from spectra.streams.scanner import Scan, Scanner, Segment
-from spectra.views.summary import Summary
+from spectra.views.summary import Summary, WantedTriples
 
 XSD = "http://www.w3.org/2001/XMLSchema#"
 
@@ -269,7 +269,7 @@ def test_any_bytes_give_each_line_one_fate(form):
             + _line(chance, chance.random() < 0.5)
             for _ in range(5)
         )
-        found = scan(octets, form, summary=Summary([(None, hash_text("<urn:a>"), None)]))
+        found = scan(octets, form, summary=Summary([WantedTriples((None, hash_text("<urn:a>"), None))]))
         assert found.lines == len(octets.splitlines())
         triples = len(found.tables.sign) + found.skipped
         assert triples == int(found.tables.event[:, E_SIZE].sum())
@@ -281,7 +281,7 @@ def test_any_bytes_give_each_line_one_fate(form):
 
 def test_an_unwanted_predicate_leaves_the_rest_unread():
     text = "<urn:s> <urn:q> nonsense\n<urn:s> <urn:p> <urn:o> .\n"
-    summary = Summary([(None, hash_text("<urn:p>"), None)])
+    summary = Summary([WantedTriples((None, hash_text("<urn:p>"), None))])
     found = scan(text, summary=summary)
     assert (rows(found), found.skipped, reasons(found)) == ([("<urn:s>", "<urn:p>", "<urn:o>")], 1, [])
     assert found.tables.event[:, E_SIZE].tolist() == [2]
@@ -291,7 +291,8 @@ def test_an_unwanted_predicate_leaves_the_rest_unread():
 
 def test_constants_prune_after_the_whole_triple():
     text = "".join(f"<urn:s{s}> <urn:p> <urn:o{o}> .\n" for s in range(3) for o in range(3))
-    summary = Summary([(hash_text("<urn:s1>"), hash_text("<urn:p>"), None), (None, None, hash_text("<urn:o2>"))])
+    wanted = (hash_text("<urn:s1>"), hash_text("<urn:p>"), None), (None, None, hash_text("<urn:o2>"))
+    summary = Summary(map(WantedTriples, wanted))
     found = scan(text, summary=summary)
     assert {(row[0][-2], row[2][-2]) for row in rows(found)} == {
         ("1", "0"),
@@ -305,7 +306,7 @@ def test_constants_prune_after_the_whole_triple():
 
 def test_what_is_pruned_leaves_no_text_behind():
     text = "_:a <urn:p> <urn:o> .\n" * 50
-    found = scan(text, summary=Summary([(None, hash_text("<urn:p>"), 1)]), scope=b"0" * 32)
+    found = scan(text, summary=Summary([WantedTriples((None, hash_text("<urn:p>"), 1))]), scope=b"0" * 32)
     assert len(found.text) == len(text)
 
 
