@@ -20,8 +20,8 @@ from spectra.views.kernels.apply import EXPIRED
 from spectra.views.summary import Summary, Wanted
 from spectra.views.view import WindowViews
 
-#: How many triples go through views and operators at once: enough to make a call cheap, not more than
-#: the window holds (rows that went stay linked until the portion is done) or than caches like.
+#: How many triples go through views and operators at once: enough to make a call cheap, not more than a
+#: part of what the window holds (rows that went stay linked until the portion is done) or than caches like.
 _LEAST_PORTION, _MOST_PORTION = 4096, 16384
 
 #: Reads whatever stream there is: the window of plain SPARQL.
@@ -166,7 +166,7 @@ class Timeline:
         released = self.reorder.release(limit)
         live = max((state.views.live for state in self.windows), default=0)
         reached = NO_END
-        for events, last in _portions(released, min(max(live, _LEAST_PORTION), _MOST_PORTION)):
+        for events, last in _portions(released, min(max(live // 8, _LEAST_PORTION), _MOST_PORTION)):
             yield from self._apply(events, last)
             reached = last
         for events_of_stream in released.values():
@@ -200,9 +200,9 @@ class Timeline:
             held_at, held = _held(states)
         return Progress(
             upto=upto,
-            events=np.unique(np.concatenate([empty, *(state.event_time for state in states)])),
-            expiries=np.unique(np.concatenate([empty, *(log.at[log.kind == EXPIRED] for log in logs)])),
-            count_closes=np.unique(np.concatenate([empty, *(state.closes for state in states)])),
+            events=_instants([state.event_time for state in states]),
+            expiries=_instants([log.at[log.kind == EXPIRED] for log in logs]),
+            count_closes=_instants([state.closes for state in states]),
             held_at=held_at,
             held=held,
         )
@@ -240,7 +240,7 @@ def _portions(released: dict[str, EncodedEvents], budget: int) -> Iterator[tuple
     if not released:
         return
     times = np.concatenate([events.event_time for events in released.values()])
-    sizes = np.concatenate([np.diff(events.event_first) + 1 for events in released.values()])
+    sizes = np.concatenate([np.maximum(np.diff(events.event_first), 1) for events in released.values()])
     order = np.argsort(times, kind="stable")
     times, total = times[order], np.cumsum(sizes[order])
     done = dict.fromkeys(released, 0)
@@ -257,6 +257,15 @@ def _portions(released: dict[str, EncodedEvents], budget: int) -> Iterator[tuple
                 portion[stream] = events.slice(done[stream], upto)
                 done[stream] = upto
         yield portion, last
+
+
+def _instants(columns: list[NDArray[np.int64]]) -> NDArray[np.int64]:
+    """The distinct instants of columns that are each in order."""
+    columns = [column for column in columns if len(column)]
+    if len(columns) == 1:
+        times = columns[0]
+        return times[np.append(True, times[1:] != times[:-1])]
+    return np.unique(np.concatenate(columns)) if columns else np.zeros(0, np.int64)
 
 
 def _held(states: list[WindowState]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

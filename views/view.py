@@ -74,17 +74,18 @@ class WindowViews:
         self._allocate(1024)
 
     def _allocate(self, rows: int) -> None:
-        """Make room for `rows` rows, a power of two."""
+        """Make room for `rows` rows."""
         old_rows = self._rows
+        slots = 1 << (4 * rows // 3).bit_length()
 
         if old_rows == 0:
-            index = new_index(self._masks, rows, 2 * rows)
+            index = new_index(self._masks, rows, slots)
             previous: ViewColumns | None = None
         else:
             previous = self.columns
-            index = grown_index(previous.subject, previous.predicate, previous.object, previous.lists, rows, 2 * rows)
-        # What is read together lies together: a row is one half of a cache line, not eight places in memory.
-        small = np.zeros((rows, 8), np.int32)
+            index = grown_index(previous.subject, previous.predicate, previous.object, previous.lists, rows, slots)
+        # What is read together lies together: a row is a part of one cache line, not six places in memory.
+        small = np.zeros((rows, len(_SMALL)), np.int32)
         ends = np.full((rows, 2), NO_END, np.int64)
         columns: dict[str, NDArray[Any]] = {
             **{name: small[:, at] for at, name in enumerate(_SMALL)},
@@ -195,8 +196,10 @@ class WindowViews:
 
     def _reserve(self, operations: int) -> None:
         """Room for the worst case of a batch, so that the kernel never runs out."""
-        while self.timelist.bounds[2] < operations:
-            self._allocate(2 * self._rows)
+        free = int(self.timelist.bounds[2])
+        if free < operations:
+            needed = self._rows - free + operations
+            self._allocate(needed + needed // 8)
         first, last = self.timelist.bounds[0], self.timelist.bounds[1]
         if last - first + operations > len(self.timelist.rows):
             size = len(self.timelist.rows)
@@ -248,5 +251,4 @@ class WindowViews:
     def nbytes(self) -> int:
         """Bytes of all columns, indexes and lists."""
         arrays: list[NDArray[np.generic]] = [*self.columns[:-1], *self.columns.lists, *self.timelist]
-        padding = 2 * self.columns.subject.nbytes
-        return sum(array.nbytes for array in arrays) + padding
+        return sum(array.nbytes for array in arrays)

@@ -198,7 +198,7 @@ def test_an_empty_batch():
 def test_growth_in_the_middle_of_a_batch():
     dictionary = Dictionary()
     kept = dictionary.constant("<a:kept>")
-    terms = [f"<http://example.org/{'long/' * (number % 40)}{number}>" for number in range(5000)] + ["<a:kept>"]
+    terms = [f"<http://example.org/{'long/' * (number % 400)}{number}>" for number in range(5000)] + ["<a:kept>"]
     encoded = dictionary.encode(*columns(terms + terms))
     assert encoded[:5001].tolist() == encoded[5001:].tolist()
     assert len(set(encoded.tolist())) == 5001
@@ -209,7 +209,7 @@ def test_growth_in_the_middle_of_a_batch():
 
 def test_a_term_larger_than_the_arena():
     dictionary = Dictionary()
-    large = f'"{"x" * 300_000}"'
+    large = f'"{"x" * 3_000_000}"'
     term = dictionary.add(large)
     assert dictionary.text(term) == large
     assert dictionary.add("<a:x>") != term
