@@ -357,7 +357,8 @@ def _verify(options: argparse.Namespace) -> int:
 
 
 def _queries(options: argparse.Namespace) -> list[QueryFile]:
-    """The queries of the call, parsed; plain ones are named after their files."""
+    """The queries of the call, parsed, those that others read first; plain ones are named after their files."""
+    from spectra.sparql.composed import in_order
     from spectra.sparql.rspql import DEFAULT_NAME
 
     found: dict[str, QueryFile] = {}
@@ -379,7 +380,9 @@ def _queries(options: argparse.Namespace) -> list[QueryFile]:
             )
         found[query.name] = QueryFile(query, path.parent)
     _choose_kernels(options, list(found.values()))
-    return list(found.values())
+    ordered = in_order(entry.query for entry in found.values())
+    # a circle is refused when the queries are registered
+    return [found[query.name] for query in ordered] if ordered is not None else list(found.values())
 
 
 def _choose_kernels(options: argparse.Namespace, queries: list[QueryFile]) -> None:
@@ -421,9 +424,12 @@ def _parsed(text: str, name: str, options: argparse.Namespace) -> ContinuousQuer
 
 def _sources(options: argparse.Namespace, queries: list[QueryFile]) -> list[Source]:
     """The inputs of the call, each under the stream that it is."""
+    from spectra.sparql.composed import makes_stream
     from spectra.streams.source import Source
 
-    streams = list(dict.fromkeys(window.stream for entry in queries for window in entry.query.windows))
+    made = {entry.query.name for entry in queries if makes_stream(entry.query)}
+    read = dict.fromkeys(window.stream for entry in queries for window in entry.query.windows)
+    streams = [stream for stream in read if stream not in made]
     named = [stream for stream in streams if stream]
     listed = ", ".join(f"<{stream}>" for stream in named)
     paths: dict[str, list[str]] = {}

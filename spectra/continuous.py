@@ -14,12 +14,14 @@ from spectra.algebra.explain import explain
 from spectra.algebra.nodes import Node, Source
 from spectra.changes import Change, ChangeBatch, Snapshot
 from spectra.clock import NO_END, Instant
+from spectra.composition import DerivedTriples, derived_triples
 from spectra.dictionary.dictionary import Dictionary
 from spectra.dictionary.holder import Holder
 from spectra.operators.build import Demand, build
 from spectra.operators.contract import Deltas
 from spectra.planner.physical import PhysicalPlan, explain_physical
-from spectra.report import AnswerReport, AskReport, Evaluations, Progress, Told, report_for
+from spectra.report import AnswerReport, AskReport, ChangeReport, Evaluations, Progress, Told, report_for
+from spectra.sparql.composed import makes_stream
 from spectra.sparql.query import ContinuousQuery, Form, OutputOperator, Policy
 
 if TYPE_CHECKING:
@@ -68,6 +70,7 @@ class Query:
         self.operator = build(physical, views, dictionary, self.holder, demand, query.base, last_seen)
         self._report = report_for(query, len(self.operator.variables), self.holder.hold, keyed=physical.keyed)
         self._begun: Deltas | None = None
+        self._last: tuple[Deltas, Told]
         self.now = NO_END
         self._listeners: list[tuple[asyncio.AbstractEventLoop, asyncio.Queue[Change | None]]] = []
         self.removed = False
@@ -93,10 +96,17 @@ class Query:
         told = self._report.tell(deltas, progress)
         self.holder.hold(self._report.pending.rows.ravel(), before)
         self.now = progress.upto
+        self._last = deltas, told
         batch = self._decoded(told)
         self.reported += len(batch)
         self._publish(batch)
         return batch
+
+    def derived(self) -> DerivedTriples:
+        """What the last batch adds to the stream that a CONSTRUCT query makes."""
+        deltas, told = self._last
+        net = self._report.net if isinstance(self._report, ChangeReport) else told
+        return derived_triples(self.query, deltas, net, told)
 
     def _is_first(self, progress: Progress) -> bool:
         return self.evaluations.first_event is None and len(progress.events) > 0
@@ -217,7 +227,9 @@ def _demand(query: ContinuousQuery, plan: PhysicalPlan) -> Demand:
     """What the report needs: rows that expire unless only new rows are told and none can come twice."""
     immediate = query.report.policy is Policy.ON_CONTENT_CHANGE and query.output is not OutputOperator.RSTREAM
     only_new = immediate and query.output is OutputOperator.ISTREAM and query.form is Form.SELECT
-    return Demand(removals=not (only_new and plan.keyed), extensions=not immediate)
+    # whoever reads the stream of a CONSTRUCT query is told when its triples come to last longer
+    extensions = not immediate or makes_stream(query)
+    return Demand(removals=not (only_new and plan.keyed), extensions=extensions)
 
 
 def _with_texts(rows: NDArray[np.int32], dictionary: Dictionary) -> tuple[list[str], NDArray[np.int32]]:

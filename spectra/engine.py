@@ -20,7 +20,7 @@ from spectra.clock import FOREVER, TimeLike, milliseconds
 from spectra.continuous import Query
 from spectra.dictionary.dictionary import Dictionary
 from spectra.dictionary.hashing import hash_text
-from spectra.errors import QueryError, ResourceError, UnsupportedError
+from spectra.errors import QueryError, ResourceError
 from spectra.planner.division import divided, division, sees_everything
 from spectra.planner.physical import (
     PatternOperator,
@@ -34,7 +34,8 @@ from spectra.planner.physical import (
 from spectra.position import Position
 from spectra.reorder import EncodedEvents
 from spectra.sparql import parse_query
-from spectra.sparql.query import ContinuousQuery, Form
+from spectra.sparql.composed import in_order, makes_stream, producers_of
+from spectra.sparql.query import ContinuousQuery
 from spectra.sparql.rspql import DEFAULT_NAME
 from spectra.static import Triple, load_static
 from spectra.streams.contract import EventSource
@@ -115,8 +116,7 @@ class Engine:
             for graph in sources(physical)
             if graph.static
         }
-        lateness = max(window.spec.lateness for window in query.windows)
-        timeline = self._timelines.setdefault(lateness, Timeline(lateness, self.dictionary, self._check_limit))
+        timeline = self._timeline(query)
         states = {window.name: timeline.window(window.stream, window.spec, self.events) for window in query.windows}
         views = {GraphSource(name): state.views for name, state in states.items()}
         views |= {graph: WindowViews() for graph in static_triples}
@@ -127,7 +127,7 @@ class Engine:
             if state not in timeline.windows:
                 timeline.windows.append(state)
         self._load_static(registered, {graph: (views[graph], rows) for graph, rows in static_triples.items()})
-        timeline.queries.append(registered)
+        timeline.add(registered)
         self._queries[query.name] = registered
         self._summaries.clear()
         return registered
@@ -146,14 +146,29 @@ class Engine:
                 place=query.places.get("REGISTER"),
                 hint="Remove it first, or choose another name.",
             )
-        constructs = {other.name for other in self.queries if other.query.form is Form.CONSTRUCT}
-        constructs |= {query.name} if query.form is Form.CONSTRUCT else set()
-        for window in (*query.windows, *(window for other in self.queries for window in other.query.windows)):
-            if window.stream in constructs:
-                raise UnsupportedError(
-                    f"a window on <{window.stream}>, the output of a query, is not evaluated yet",
-                    place=window.place,
-                )
+        if in_order([query, *(other.query for other in self.queries)]) is None:
+            raise QueryError(
+                f"<{query.name}> reads its own output, directly or through other queries",
+                place=next((window.place for window in query.windows), None),
+                hint="Let a window read another stream.",
+            )
+
+    def _timeline(self, query: ContinuousQuery) -> Timeline:
+        """The timeline of a query: that of the queries whose output it reads, or else of its lateness."""
+        registered = [other.query for other in self.queries]
+        made = [other.name for other in producers_of(query, registered)]
+        readers = [other.name for other in registered if producers_of(other, [query])]
+        timelines = [t for t in self._timelines.values() if any(q.name in (*made, *readers) for q in t.queries)]
+        stated = {window.spec.lateness for window in query.windows if window.stream not in made}
+        lateness = max(stated, default=timelines[0].reorder.lateness if timelines else 0)
+        if any(timeline.reorder.lateness != lateness for timeline in timelines):
+            others = ", ".join(f"<{name}>" for name in (*made, *readers))
+            raise QueryError(
+                f"<{query.name}> and {others}, of which one reads the output of the other, differ in LATENESS",
+                place=query.windows[0].place,
+                hint="Give their windows the same LATENESS, and register the query that is read first.",
+            )
+        return self._timelines.setdefault(lateness, Timeline(lateness, self.dictionary, self._check_limit))
 
     def _load_static(self, registered: Query, graphs: dict[GraphSource, tuple[WindowViews, list[Triple]]]) -> None:
         """Put static triples into their views, for ever, and let the query's operators take them."""
@@ -201,8 +216,10 @@ class Engine:
 
     @property
     def streams(self) -> tuple[str, ...]:
-        """The streams that registered queries read; "" is whatever stream there is."""
-        return tuple(dict.fromkeys(s.stream for t in self._timelines.values() for s in t.windows))
+        """The streams that registered queries read and none of them makes; "" is whatever stream there is."""
+        made = {query.name for query in self.queries if makes_stream(query.query)}
+        read = dict.fromkeys(state.stream for timeline in self._timelines.values() for state in timeline.windows)
+        return tuple(stream for stream in read if stream not in made)
 
     # --- events -------------------------------------------------------------------------------
 

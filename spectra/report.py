@@ -178,7 +178,10 @@ class Evaluations:
 
 
 class ChangeReport:
-    """ISTREAM, DSTREAM, CHANGES: the difference to the previous evaluation."""
+    """ISTREAM, DSTREAM, CHANGES: the difference to the previous evaluation.
+
+    `net` is the difference both ways, of all evaluations of the last batch.
+    """
 
     def __init__(self, query: ContinuousQuery, width: int, *, keyed: bool) -> None:
         self.evaluations = Evaluations(query)
@@ -186,6 +189,7 @@ class ChangeReport:
         self._leaving = query.output is not OutputOperator.ISTREAM
         self._keyed = keyed
         self.pending = Deltas.empty(width)
+        self.net = Told(*_nothing(width))
 
     def tell(self, deltas: Deltas, progress: Progress) -> Told:
         self.evaluations.note_first_event(progress)
@@ -197,6 +201,7 @@ class ChangeReport:
             deltas, keys = deltas.take(seen), keys[seen]
         if not (self._keyed and (deltas.sign > 0).all()):
             deltas, keys = net_changes(deltas, keys)
+        self.net = Told(keys >> 1, deltas.sign, deltas.until, deltas.rows)
         told = (deltas.sign > 0) & self._entering | (deltas.sign < 0) & self._leaving
         return Told(keys[told] >> 1, deltas.sign[told], deltas.until[told], deltas.rows[told])
 
@@ -371,10 +376,10 @@ def net_changes(deltas: Deltas, keys: Keys) -> tuple[Deltas, Keys]:
     _, row_of = distinct_rows(deltas.rows)
     # first the copies with equal ends, then what remains of each row
     order = np.lexsort((deltas.until, row_of, keys))
-    same_copy = _runs(keys[order], row_of[order], deltas.until[order])
+    same_copy = runs(keys[order], row_of[order], deltas.until[order])
     sums = np.add.reduceat(deltas.sign[order].astype(np.int64), same_copy)
     order = order[same_copy]
-    starts = _runs(keys[order], row_of[order])
+    starts = runs(keys[order], row_of[order])
     net = np.add.reduceat(sums, starts)
     ends = np.append(starts[1:], len(order))
     chosen: list[NDArray[np.int64]] = []
@@ -399,7 +404,7 @@ def net_changes(deltas: Deltas, keys: Keys) -> tuple[Deltas, Keys]:
     )
 
 
-def _runs(*columns: NDArray[np.int64]) -> NDArray[np.int64]:
+def runs(*columns: NDArray[np.int64]) -> NDArray[np.int64]:
     """Where a new combination of values starts in sorted columns."""
     fresh = np.zeros(len(columns[0]), np.bool_)
     fresh[0] = True

@@ -10,13 +10,16 @@ from numpy.typing import NDArray
 
 from spectra.changes import ChangeBatch
 from spectra.clock import NO_END
+from spectra.composition import ENTER, DerivedTriples
 from spectra.continuous import Query
 from spectra.dictionary.dictionary import Dictionary
 from spectra.dictionary.spans import Spans
+from spectra.operators.relational.stateless import distinct_rows
 from spectra.reorder import EncodedEvents, Reorder
 from spectra.report import Progress
+from spectra.sparql.composed import in_order, makes_stream
 from spectra.sparql.query import Policy, WindowKind, WindowSpec
-from spectra.views.kernels.apply import EXPIRED
+from spectra.views.kernels.apply import EXPIRED, PROLONG
 from spectra.views.summary import Summary, Wanted
 from spectra.views.view import WindowViews
 
@@ -65,22 +68,67 @@ class WindowState:
 
     def apply(self, events: EncodedEvents, horizon: int, dictionary: Dictionary) -> None:
         """Apply the events of a portion and let time pass to `horizon`."""
-        spec = self.spec
         events = events.arrived_since(self.since)
-        count = len(events)
         self.event_time = events.event_time
+        self._apply(events, None, horizon, dictionary)
+
+    def apply_derived(self, derived: DerivedTriples, horizon: int, dictionary: Dictionary) -> int:
+        """Apply what a query adds to its stream, and let time pass to `horizon`; when the last of it is over.
+
+        The instants at which triples enter or leave its answer are the events of the stream.
+        """
+        self.alone = False  # no scanner has tested anything
+        told = derived.take(derived.change != PROLONG)
+        self.event_time = _instants([told.at])
+        if self.spec.kind is not WindowKind.TIME:
+            # an end is a number of events here: what leaves is deleted
+            self._apply(_events(told, self.event_time), None, horizon, dictionary)
+            return int(self.event_time[-1]) if len(told) else NO_END
+        # what leaves when its derivation ends expires by itself
+        derived = derived.take((derived.change > 0) | (derived.until > derived.at))
+        end = np.minimum(self._end(self._arrivals(derived)), derived.until)
+        self._apply(_events(derived, derived.at), end, horizon, dictionary)
+        return int(max(self.event_time.max(initial=NO_END), end.max(initial=NO_END)))
+
+    def _arrivals(self, derived: DerivedTriples) -> NDArray[np.int64]:
+        """When each triple entered: where it only lasts longer, that was before, in this portion or earlier."""
+        arrived: NDArray[np.int64] = derived.at.copy()
+        if not (derived.change == PROLONG).any():
+            return arrived
+        _, triple = distinct_rows(derived.triples)
+        order = np.lexsort((np.arange(len(derived)), triple))
+        change, triple = derived.change[order], triple[order]
+        entered = np.maximum.accumulate(np.where(change == ENTER, np.arange(len(order)), 0))
+        here = (change[entered] == ENTER) & (triple[entered] == triple)
+        longer = change == PROLONG
+        arrived[order[longer & here]] = derived.at[order[entered[longer & here]]]
+        earlier = order[longer & ~here]
+        arrived[earlier] = self.views.arrival_times(derived.triples[earlier])
+        return arrived
+
+    def _end(self, time: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The exclusive end of validity of what arrives at these times."""
+        spec = self.spec
+        end: NDArray[np.int64] = spec.t0 + (time - spec.t0) // spec.step * spec.step + spec.range
+        return end
+
+    def _apply(
+        self, events: EncodedEvents, end: NDArray[np.int64] | None, horizon: int, dictionary: Dictionary
+    ) -> None:
+        """Apply events; `end` is that of the validity of each one's triples, None for what the window says."""
+        spec = self.spec
         triples, sign, first = self._usable(events, dictionary)
+        position = events.event_time
         if spec.kind is WindowKind.COUNT:
-            position = self.events + np.arange(count)
+            position = self.events + np.arange(len(events))
             end = position // spec.step * spec.step + spec.range
             self.closes = np.unique(events.event_time[(position + 1 - spec.range) % spec.step == 0])
-        else:
-            position = events.event_time
-            end = spec.t0 + (position - spec.t0) // spec.step * spec.step + spec.range
-        self.events += count
+        elif end is None:
+            end = self._end(position)
+        self.events += len(events)
         unused = end[events.event_size > np.diff(first)]
         if len(unused):
-            self.unused_end = int(unused[-1])
+            self.unused_end = max(self.unused_end, int(unused.max()))
         self.views.apply(triples, sign, first, events.event_time, position, end, horizon)
         dictionary.retain(self.views.entered_terms())
 
@@ -120,6 +168,13 @@ class WindowState:
         self.views.fill(triples, valid_from, valid_to)
         dictionary.retain(self.views.entered_terms())
 
+    @property
+    def last_end(self) -> int:
+        """When the last content of a time window is over, `NO_END` if there is none."""
+        if self.spec.kind is not WindowKind.TIME:
+            return NO_END
+        return max(self.views.latest_end, self.unused_end)
+
     def held_terms(self) -> NDArray[np.int32]:
         """The terms of all triples in the views, three for each."""
         rows, columns = self.views.rows(), self.views.columns
@@ -149,7 +204,14 @@ class Timeline:
             )
             if same and state.stream == stream and state.since == since:
                 return state
-        return WindowState(stream, spec, since, WindowViews(counting=spec.kind is WindowKind.COUNT))
+        made = any(query.name == stream and makes_stream(query.query) for query in self.queries)
+        return WindowState(stream, spec, since, WindowViews(counting=spec.kind is WindowKind.COUNT, any_order=made))
+
+    def add(self, query: Query) -> None:
+        """Take a query, after those whose output it reads and before those that read its own."""
+        self.queries.append(query)
+        names = [other.name for other in in_order(each.query for each in self.queries) or ()]
+        self.queries.sort(key=lambda each: names.index(each.name))
 
     def remove(self, query: Query) -> None:
         """Forget a query, and the windows that no other query reads."""
@@ -178,17 +240,32 @@ class Timeline:
         self, events: dict[str, EncodedEvents], upto: int, horizons: dict[str, int] | None = None
     ) -> Iterator[ChangeBatch]:
         """One portion of events through views, operators and reports; `horizons` are where queries stop earlier."""
+        read = {state.stream for state in self.windows}
+        made = {query.name for query in self.queries if makes_stream(query.query)}
         for state in self.windows:
-            state.apply(_events_for(state, events), upto, self._dictionary)
+            if state.stream not in made:
+                state.apply(_events_for(state, events), upto, self._dictionary)
         for query in self.queries:
-            reached = upto if horizons is None else max(query.now, horizons[query.name])
+            reached = upto if horizons is None else max(query.now, min(upto, horizons[query.name]))
             batch = query.process(self._progress(query, reached))
+            if query.name in made & read:
+                self._add_to_stream(query, upto, horizons)
             if len(batch):
                 yield batch
         for state in self.windows:
             self._dictionary.release(state.views.vacuum())
         self._dictionary.reclaim()
         self._check_limit()
+
+    def _add_to_stream(self, query: Query, upto: int, horizons: dict[str, int] | None) -> None:
+        """Let the windows on the output of a query see what it has just told."""
+        derived = query.derived()
+        for state in self.windows:
+            if state.stream == query.name:
+                last = state.apply_derived(derived, upto, self._dictionary)
+                if horizons is not None and last != NO_END:
+                    for reader in state.queries:
+                        horizons[reader.name] = max(horizons[reader.name], _reported(reader, last))
 
     def _progress(self, query: Query, upto: int) -> Progress:
         """What happened to the windows of one query."""
@@ -208,21 +285,34 @@ class Timeline:
         )
 
     def drain(self) -> Iterator[ChangeBatch]:
-        """Let time go on, for each query until its last content has expired and been reported."""
+        """Let time go on, for each query until its last content has expired and been reported.
+
+        What expires may let triples enter the output of a query, which its readers then hold for longer.
+        """
         horizons = {query.name: self._horizon(query) for query in self.queries}
-        last = max(horizons.values(), default=NO_END)
-        if last != NO_END:
+        for query in self.queries:
+            if query.query.report.policy is Policy.PERIODIC and self.reorder.greatest != NO_END:
+                last = max(horizons[query.name], self.reorder.greatest)
+                horizons[query.name] = _reported(query, last)
+        while (last := max(horizons.values(), default=NO_END)) != NO_END:
             self.reorder.greatest = max(self.reorder.greatest, last + self.reorder.lateness)
             yield from self._apply({}, last, horizons)
+            for query in self.queries:
+                horizon = max(horizons[query.name], self._horizon(query))
+                horizons[query.name] = horizon if horizon > query.now else NO_END
 
     def _horizon(self, query: Query) -> int:
-        """The instant at which the last content of a query's windows is over, `NO_END` if there is none."""
-        timed = [state for state in self.windows if query in state.queries and state.spec.kind is WindowKind.TIME]
-        last = max((max(state.views.latest_end, state.unused_end) for state in timed), default=NO_END)
-        if query.query.report.policy is Policy.PERIODIC and self.reorder.greatest != NO_END:
-            origin, period = query.query.windows[0].spec.t0, query.query.report.period or 1
-            last = origin - (origin - max(last, self.reorder.greatest)) // period * period
+        """When the last content of a query's windows is over and reported, `NO_END` if there is none."""
+        last = max((state.last_end for state in self.windows if query in state.queries), default=NO_END)
+        return last if last == NO_END else _reported(query, last)
+
+
+def _reported(query: Query, last: int) -> int:
+    """When what happens at an instant has been reported: at once, or with the next period."""
+    if query.query.report.policy is not Policy.PERIODIC:
         return last
+    origin, period = query.query.windows[0].spec.t0, query.query.report.period or 1
+    return origin - (origin - last) // period * period
 
 
 def _events_for(state: WindowState, events: dict[str, EncodedEvents]) -> EncodedEvents:
@@ -233,6 +323,13 @@ def _events_for(state: WindowState, events: dict[str, EncodedEvents]) -> Encoded
     for part in events.values():
         merged = merged.followed_by(part)
     return merged.in_time_order() if len(events) > 1 else merged
+
+
+def _events(derived: DerivedTriples, times: NDArray[np.int64]) -> EncodedEvents:
+    """Derived triples as events: one for each of these times, or for each triple where these are theirs."""
+    count = len(derived)
+    first = np.arange(count + 1) if len(times) == count else np.append(np.searchsorted(derived.at, times), count)
+    return EncodedEvents(derived.triples, derived.change, first, times, np.diff(first), np.arange(len(times)))
 
 
 def _portions(released: dict[str, EncodedEvents], budget: int) -> Iterator[tuple[dict[str, EncodedEvents], int]]:
@@ -264,7 +361,8 @@ def _instants(columns: list[NDArray[np.int64]]) -> NDArray[np.int64]:
     columns = [column for column in columns if len(column)]
     if len(columns) == 1:
         times = columns[0]
-        return times[np.append(True, times[1:] != times[:-1])]
+        distinct: NDArray[np.int64] = times[np.append(True, times[1:] != times[:-1])]
+        return distinct
     return np.unique(np.concatenate(columns)) if columns else np.zeros(0, np.int64)
 
 

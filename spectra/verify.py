@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 from spectra.changes import OPS, ChangeBatch
 from spectra.dictionary.terms import canonical
 from spectra.oracle import Event, OracleAnswer, Triple, recompute
+from spectra.oracle.derived import all_read, derived_events
 from spectra.oracle.schedule import Schedule
+from spectra.sparql.composed import makes_stream
 from spectra.sparql.query import Form
 from spectra.streams.quarantine import Quarantine
 from spectra.views.batch import EventBatch
@@ -65,17 +67,25 @@ def verify(
         for at, answer in _answers(batch):
             by_time.setdefault(at, Counter())[answer] += 1
     events = all_events(sources, validate=validate)
-    return [_compared(query, told[query.name], events, static.get(query.name, {}), drain) for query in engine.queries]
+    derived: dict[str, list[Event]] = {}
+    found = {}
+    for timeline in engine.timelines:
+        for query in timeline.queries:
+            graphs = {f"<{iri}>" if iri else "": triples for iri, triples in static.get(query.name, {}).items()}
+            read = all_read(query.query, events, derived, timeline.reorder.lateness)
+            found[query.name] = _compared(query, told[query.name], read, graphs, drain)
+            if makes_stream(query.query):
+                derived[query.name] = derived_events(query.query, read, static=graphs, drain=drain)
+    return [found[query.name] for query in engine.queries]
 
 
 def _compared(
     query: Query,
     told: dict[int, Counter[Answer]],
     events: list[Event],
-    static: dict[str, list[Triple]],
+    graphs: dict[str, list[Triple]],
     drain: bool,
 ) -> Verification:
-    graphs = {f"<{iri}>" if iri else "": triples for iri, triples in static.items()}
     expected: dict[int, Counter[Answer]] = {}
     count = 0
     for answer in recompute(query.query, events, static=graphs, drain=drain):

@@ -22,6 +22,7 @@ from spectra.views.kernels.apply import (
     Timelist,
     ViewColumns,
     apply_events,
+    arrival_times,
     vacuum,
 )
 from spectra.views.kernels.index import grown_index, new_index
@@ -60,11 +61,13 @@ def _empty_log(room: int) -> Log:
 class WindowViews:
     """What one window holds, as columns with indexes, a timelist and a log of the last batch.
 
-    `counting` is true for a count window, whose ends are numbers of events.
+    `counting` is true for a count window, whose ends are numbers of events. `any_order`: ends do not grow with
+    the times of arrival, so that the timelist is a heap.
     """
 
-    def __init__(self, *, counting: bool = False) -> None:
+    def __init__(self, *, counting: bool = False, any_order: bool = False) -> None:
         self.counting = counting
+        self._any_order = any_order
         self.live = 0
         self._masks = [WHOLE]
         self._rows = 0
@@ -102,7 +105,7 @@ class WindowViews:
             history_next=previous.history_next if previous else np.zeros(0, np.int32),
             lists=index,
         )
-        bounds = np.zeros(3, np.int64) if previous is None else self.timelist.bounds
+        bounds = np.array([0, 0, 0, self._any_order], np.int64) if previous is None else self.timelist.bounds
         free = np.empty(rows, np.int32)
         free_count = int(bounds[2])
         if previous is not None:
@@ -173,6 +176,12 @@ class WindowViews:
         kinds = self.log.kind
         self.live += int(np.count_nonzero(kinds > 0)) - int(np.count_nonzero(kinds < 0))
         return self.log
+
+    def arrival_times(self, triples: NDArray[np.int32]) -> NDArray[np.int64]:
+        """When each of the triples arrived, `NO_END` for those that are not there."""
+        times = np.full(len(triples), NO_END, np.int64)
+        arrival_times(self.columns, np.ascontiguousarray(triples), times)
+        return times
 
     def fill(self, triples: NDArray[np.int32], valid_from: NDArray[np.int64], valid_to: NDArray[np.int64]) -> None:
         """Put the rows of a saved window into this empty one; its log then says that they entered.

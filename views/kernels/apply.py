@@ -19,6 +19,9 @@ from spectra.views.kernels.index import IndexColumns, find_slot, link, unlink
 #: `gone` of a row that is there.
 NEVER = np.int32(2**31 - 1)
 
+#: The sign of an operation that lets a triple last longer and is no arrival; others are +1 and -1.
+PROLONG = np.int8(2)
+
 #: What a log entry says of its row.
 ENTERED = np.int8(1)
 EXPIRED = np.int8(-1)
@@ -64,8 +67,8 @@ class LogColumns(NamedTuple):
 
 
 class Timelist(NamedTuple):
-    """Rows in the order in which they expire, and the free rows; `bounds` has [first, next) of the ring and how
-    many rows are free.
+    """Rows in the order in which they expire, and the free rows; `bounds` has [first, next) of the ring, how
+    many rows are free, and 1 where the ring is a heap instead: from 0 to next, none ends before its parent.
 
     An entry whose row has meanwhile been extended, deleted or reused is stale: its end differs.
     """
@@ -109,7 +112,7 @@ def find_live(views, s, p, o):
 
 @kernel
 def enlist(views, timelist, row):
-    """Put `row` into the timelist: at its end, since events come in time order.
+    """Put `row` into the timelist: at its end, since events come in time order, or where it belongs in the heap.
 
     Only the events of one instant in a count window, which have different ends, are put in order here.
     """
@@ -118,24 +121,56 @@ def enlist(views, timelist, row):
         return
     size_mask = timelist.rows.shape[0] - 1
     at = timelist.bounds[1]
-    while at > timelist.bounds[0] and timelist.ends[(at - 1) & size_mask] > end:
-        timelist.rows[at & size_mask] = timelist.rows[(at - 1) & size_mask]
-        timelist.ends[at & size_mask] = timelist.ends[(at - 1) & size_mask]
-        at -= 1
+    if timelist.bounds[3]:
+        while at > 0 and timelist.ends[(at - 1) >> 1] > end:
+            timelist.rows[at] = timelist.rows[(at - 1) >> 1]
+            timelist.ends[at] = timelist.ends[(at - 1) >> 1]
+            at = (at - 1) >> 1
+    else:
+        while at > timelist.bounds[0] and timelist.ends[(at - 1) & size_mask] > end:
+            timelist.rows[at & size_mask] = timelist.rows[(at - 1) & size_mask]
+            timelist.ends[at & size_mask] = timelist.ends[(at - 1) & size_mask]
+            at -= 1
     timelist.rows[at & size_mask] = row
     timelist.ends[at & size_mask] = end
     timelist.bounds[1] += 1
 
 
 @kernel
+def drop_first(timelist):
+    """Take the entry that ends first out of the timelist."""
+    if not timelist.bounds[3]:
+        timelist.bounds[0] += 1
+        return
+    last = timelist.bounds[1] - 1
+    timelist.bounds[1] = last
+    row, end = timelist.rows[last], timelist.ends[last]
+    at = 0
+    child = 1
+    while child < last:
+        if child + 1 < last and timelist.ends[child + 1] < timelist.ends[child]:
+            child += 1
+        if timelist.ends[child] >= end:
+            break
+        timelist.rows[at] = timelist.rows[child]
+        timelist.ends[at] = timelist.ends[child]
+        at = child
+        child = 2 * at + 1
+    timelist.rows[at] = row
+    timelist.ends[at] = end
+
+
+@kernel
 def expire_until(views, log, timelist, entries, limit, at, counting):
     """Log and end every row with `valid_to` <= `limit`, at its end; in a count window at the instant `at`."""
-    first, last = timelist.bounds[0], timelist.bounds[1]
     size_mask = timelist.rows.shape[0] - 1
-    while first < last and timelist.ends[first & size_mask] <= limit:
-        row = timelist.rows[first & size_mask]
-        end = timelist.ends[first & size_mask]
-        first += 1
+    while timelist.bounds[0] < timelist.bounds[1]:
+        first = timelist.bounds[0] & size_mask
+        end = timelist.ends[first]
+        if end > limit:
+            break
+        row = timelist.rows[first]
+        drop_first(timelist)
         if views.gone[row] != NEVER or views.valid_to[row] != end:
             continue
         log.at[entries] = at if counting else end
@@ -143,7 +178,6 @@ def expire_until(views, log, timelist, entries, limit, at, counting):
         log.row[entries] = row
         entries += 1
         views.gone[row] = entries
-    timelist.bounds[0] = first
     return entries
 
 
@@ -176,6 +210,8 @@ def apply_events(
                 s, p, o = triples[operation, 0], triples[operation, 1], triples[operation, 2]
                 row = find_live(views, s, p, o)
                 if sign[operation] > 0:
+                    if row < 0 and sign[operation] == PROLONG:
+                        continue
                     if row < 0:
                         free_count -= 1
                         row = timelist.free[free_count]
@@ -211,7 +247,8 @@ def apply_events(
                                 timelist.mark[row] = _LONGER
                         elif mark == _DROPPED:
                             timelist.mark[row] = _LONGER
-                        views.valid_from[row] = now
+                        if sign[operation] != PROLONG:
+                            views.valid_from[row] = now
                 elif row >= 0:
                     if timelist.mark[row] == _NEW:
                         unlink(views.subject, views.predicate, views.object, views.lists, row)
@@ -281,6 +318,15 @@ def apply_events(
         entries = expire_until(views, log, timelist, entries, horizon, horizon, counting)
     timelist.bounds[2] = free_count
     return entries, records
+
+
+@kernel
+def arrival_times(views, triples, times):
+    """When each of the triples that are there arrived; the times of others stay as they are."""
+    for at in range(triples.shape[0]):
+        row = find_live(views, triples[at, 0], triples[at, 1], triples[at, 2])
+        if row >= 0:
+            times[at] = views.valid_from[row]
 
 
 @kernel

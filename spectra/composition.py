@@ -1,0 +1,72 @@
+"""Composition: what a CONSTRUCT query tells, as a stream that other queries read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spectra.clock import FOREVER
+from spectra.operators.contract import Deltas
+from spectra.operators.relational.stateless import distinct_rows
+from spectra.report import Told, runs
+from spectra.sparql.query import ContinuousQuery, OutputOperator, Policy
+from spectra.views.kernels.apply import PROLONG
+
+ENTER, LEAVE = np.int8(1), np.int8(-1)
+
+
+@dataclass(slots=True)
+class DerivedTriples:
+    """Triples that enter an answer, last longer in it, or leave it, in time order.
+
+    `until` is the end of the derivation: `FOREVER` where only a later change will tell.
+    """
+
+    triples: NDArray[np.int32]
+    change: NDArray[np.int8]
+    at: NDArray[np.int64]
+    until: NDArray[np.int64]
+
+    @classmethod
+    def none(cls) -> DerivedTriples:
+        nothing = np.zeros(0, np.int64)
+        return cls(np.zeros((0, 3), np.int32), np.zeros(0, np.int8), nothing, nothing)
+
+    def __len__(self) -> int:
+        return len(self.at)
+
+    def take(self, chosen: NDArray[np.int64] | NDArray[np.bool_]) -> DerivedTriples:
+        return DerivedTriples(self.triples[chosen], self.change[chosen], self.at[chosen], self.until[chosen])
+
+
+def derived_triples(query: ContinuousQuery, deltas: Deltas, net: Told, told: Told) -> DerivedTriples:
+    """What a CONSTRUCT query adds to its stream: deltas of its operator, net changes and what it tells of them.
+
+    A triple is there from when it enters the answer until it leaves it, whether ISTREAM or CHANGES tells so. Where
+    answers are told as they change, the ends of derivations are known beforehand. RSTREAM and DSTREAM are streams of
+    what they tell, each triple of which arrives.
+    """
+    if query.output in (OutputOperator.RSTREAM, OutputOperator.DSTREAM):
+        return DerivedTriples(told.rows, np.ones(len(told.at), np.int8), told.at, np.full(len(told.at), FOREVER))
+    if query.report.policy is Policy.ON_CONTENT_CHANGE:
+        return _with_ends(deltas)
+    return DerivedTriples(net.rows, net.op, net.at, np.full(len(net.at), FOREVER))
+
+
+def _with_ends(deltas: Deltas) -> DerivedTriples:
+    """One change for each triple and instant: what the last of its deltas leaves behind."""
+    count = len(deltas)
+    if not count:
+        return DerivedTriples.none()
+    _, triple = distinct_rows(deltas.rows)
+    order = np.lexsort((np.arange(count), triple, deltas.at))
+    starts = runs(deltas.at[order], triple[order])
+    last = order[np.append(starts[1:], count) - 1]
+    net = np.add.reduceat(deltas.sign[order].astype(np.int8), starts)
+    there = deltas.sign[last] > 0
+    # a triple that enters and leaves at one instant was never there
+    change = np.where(there, np.where(net > 0, ENTER, PROLONG), np.where(net < 0, LEAVE, 0)).astype(np.int8)
+    found = DerivedTriples(deltas.rows[last], change, deltas.at[last], deltas.until[last])
+    return found.take(change != 0)
