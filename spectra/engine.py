@@ -23,12 +23,14 @@ from spectra.dictionary.hashing import hash_text
 from spectra.errors import QueryError, ResourceError, UnsupportedError
 from spectra.planner.division import divided, division, sees_everything
 from spectra.planner.physical import (
+    PathChoice,
     PatternOperator,
     PhysicalPlan,
     ValuesPlan,
     physical_plan,
     sources,
     wanted_triples,
+    with_path_operator,
     with_pattern_operator,
 )
 from spectra.position import Position
@@ -58,13 +60,23 @@ class Engine:
         Most bytes that views and operators may take together; `ResourceError` beyond.
     pattern : {"tpjoin", "siblings", "recompute"}
         The operator that matches basic graph patterns.
+    path : {"auto", "spath", "rapq"}
+        The operator that follows paths, where they may repeat vertices.
     """
 
-    def __init__(self, *, state_limit: int | None = None, pattern: PatternOperator = "tpjoin") -> None:
-        if pattern not in get_args(PatternOperator):
-            known = ", ".join(get_args(PatternOperator))
-            raise QueryError(f"there is no pattern operator {pattern!r}", hint=f"Choose one of {known}.")
+    def __init__(
+        self,
+        *,
+        state_limit: int | None = None,
+        pattern: PatternOperator = "tpjoin",
+        path: PathChoice = "auto",
+    ) -> None:
+        for kind, name, choices in (("pattern", pattern, PatternOperator), ("path", path, PathChoice)):
+            if name not in get_args(choices):
+                known = ", ".join(get_args(choices))
+                raise QueryError(f"there is no {kind} operator {name!r}", hint=f"Choose one of {known}.")
         self._pattern = pattern
+        self._path = path
         self.dictionary = Dictionary()
         self.quarantine = Quarantine()
         self.events = 0
@@ -109,6 +121,7 @@ class Engine:
         logical = from_sparql(query)
         physical, idle = _part(query, physical_plan(logical), shard)
         physical = with_pattern_operator(physical, self._pattern)
+        physical = with_path_operator(physical, "spath" if self._path == "auto" else self._path)
         static_triples = {
             graph: _static_triples(query, physical, graph, static or {}, Path(folder))
             for graph in sources(physical)

@@ -13,6 +13,7 @@ from spectra.dictionary.dictionary import Dictionary
 from spectra.dictionary.holder import Holder
 from spectra.errors import UnsupportedError
 from spectra.operators.contract import UNBOUND, Operator
+from spectra.operators.path.rapq import RApq
 from spectra.operators.path.spath import SPath
 from spectra.operators.pattern.recompute import Recompute
 from spectra.operators.pattern.siblings import Siblings
@@ -29,7 +30,7 @@ from spectra.operators.relational.slice import Slice
 from spectra.operators.relational.stateless import Copy, Extend, Filter, Owned, Project, Together, Union, Values
 from spectra.planner import physical
 from spectra.planner.division import owner
-from spectra.planner.physical import PatternOperator, PhysicalPlan
+from spectra.planner.physical import PathOperator, PatternOperator, PhysicalPlan
 from spectra.sparql.expressions import Compiled, Context, compile_expression
 from spectra.sparql.syntax import Aggregate, Expression, Term, Variable
 from spectra.views.view import WindowViews
@@ -56,6 +57,8 @@ _PATTERN: dict[PatternOperator, type[TpJoin] | type[Siblings] | type[Recompute]]
     "siblings": Siblings,
     "recompute": Recompute,
 }
+
+_PATH: dict[PathOperator, type[SPath] | type[RApq]] = {"spath": SPath, "rapq": RApq}
 
 
 def build(
@@ -128,11 +131,11 @@ class _Builder:
                     extensions=demand.extensions,
                 )
             case physical.SPathPlan():
-                return self._spath(plan, demand, None)
+                return self._path(plan, demand, None)
             case physical.OwnedPlan(variable, shard, shards, physical.SPathPlan(root=Variable(root)) as path) if (
                 root == variable
             ):
-                return self._spath(path, demand, self._owned(shard, shards))
+                return self._path(path, demand, self._owned(shard, shards))
             case physical.OwnedPlan(variable, shard, shards, inner):
                 return Owned(self.build(inner, demand), variable, self._owned(shard, shards))
             case physical.HashJoinPlan(left, right, certain):
@@ -190,9 +193,9 @@ class _Builder:
                 ]
                 return Construct(source_operator, terms, self._dictionary.text)
 
-    def _spath(self, plan: physical.SPathPlan, demand: Demand, owned: _Owned | None) -> SPath:
+    def _path(self, plan: physical.SPathPlan, demand: Demand, owned: _Owned | None) -> Operator:
         views = self._views[plan.source]
-        return SPath(
+        return _PATH[plan.operator](
             views,
             plan.dfa,
             self._end(plan.root),

@@ -33,6 +33,12 @@ from spectra.views.summary import Wanted
 #: The operators that match the scans of one graph together.
 PatternOperator = Literal["tpjoin", "siblings", "recompute"]
 
+#: The operators that find the pairs of a path.
+PathOperator = Literal["spath", "rapq", "rspq"]
+
+#: What a caller may ask for where paths may repeat vertices.
+PathChoice = Literal["auto", "spath", "rapq"]
+
 
 @dataclass(frozen=True, slots=True)
 class TpJoinPlan:
@@ -62,6 +68,7 @@ class SPathPlan:
     empty: Literal["none", "constant", "terms"]
     backward: bool
     path: PathExpression
+    operator: PathOperator = "spath"
 
     @property
     def variables(self) -> tuple[str, ...]:
@@ -70,7 +77,8 @@ class SPathPlan:
     def turned(self) -> SPathPlan:
         """The same pairs by trees that grow from the other end."""
         subject, object_ = (self.target, self.root) if self.backward else (self.root, self.target)
-        return _path(nodes.Path(self.source, subject, self.path, object_), backward=not self.backward)
+        turned = _path(nodes.Path(self.source, subject, self.path, object_), backward=not self.backward)
+        return replace(turned, operator=self.operator)
 
     @property
     def keyed(self) -> bool:
@@ -518,6 +526,22 @@ def with_pattern_operator(plan: PhysicalPlan, operator: PatternOperator) -> Phys
             return plan
 
 
+def with_path_operator(plan: PhysicalPlan, operator: PathOperator) -> PhysicalPlan:
+    """The same plan with one operator for all paths."""
+    match plan:
+        case SPathPlan():
+            return replace(plan, operator=operator)
+        case HashJoinPlan(left, right, _) | AntiJoinPlan(left, right, _):
+            sides = with_path_operator(left, operator), with_path_operator(right, operator)
+            return replace(plan, left=sides[0], right=sides[1])
+        case UnionPlan(parts):
+            return UnionPlan(tuple(with_path_operator(part, operator) for part in parts))
+        case TpJoinPlan() | ValuesPlan():
+            return plan
+        case _:
+            return replace(plan, input=with_path_operator(plan.input, operator))
+
+
 def wanted_triples(plan: PhysicalPlan, source: Source) -> tuple[Wanted[str], bool]:
     """Which triples of a graph the plan can use: patterns with None for a variable, and whether it needs all."""
     patterns: Wanted[str] = set()
@@ -559,7 +583,7 @@ def explain_physical(plan: PhysicalPlan, depth: int = 0) -> str:
             text += "".join(f"\n{'  ' * (depth + 1)}{label(scan)}" for scan in scans)
         case SPathPlan():
             end = "object" if plan.backward else "subject"
-            text = f"spath({names}) {path_text(plan.path)}: {plan.dfa.states} states, trees from the {end}"
+            text = f"{plan.operator}({names}) {path_text(plan.path)}: {plan.dfa.states} states, trees from the {end}"
             if plan.empty != "none":
                 text += f", empty path matches {'the terms of the graph' if plan.empty == 'terms' else 'the constant'}"
         case HashJoinPlan(left, right, certain):
