@@ -53,8 +53,12 @@ class Query:
         on_remove: Callable[[Query], None],
         *,
         idle: bool = False,
+        path_budget: int | None = None,
     ) -> None:
-        """`idle`: another shard tells all changes, and this one none, not even that an ASK is false."""
+        """`idle`: another shard tells all changes, and this one none, not even that an ASK is false.
+
+        `path_budget` is how many states simple paths may take at one instant.
+        """
         self.query = query
         self.name = query.name
         self.streams = frozenset(window.stream for window in query.windows)
@@ -65,7 +69,7 @@ class Query:
         self.holder = Holder(dictionary)
         last_seen = Evaluations(query).last_seen
         demand = _demand(query, physical)
-        self.operator = build(physical, views, dictionary, self.holder, demand, query.base, last_seen)
+        self.operator = build(physical, views, dictionary, self.holder, demand, query.base, last_seen, path_budget)
         self._report = report_for(query, len(self.operator.variables), self.holder.hold, keyed=physical.keyed)
         self._begun: Deltas | None = None
         self.now = NO_END

@@ -24,6 +24,7 @@ from spectra.errors import QueryError, ResourceError, UnsupportedError
 from spectra.planner.division import divided, division, sees_everything
 from spectra.planner.physical import (
     PathChoice,
+    PathOperator,
     PatternOperator,
     PhysicalPlan,
     ValuesPlan,
@@ -36,7 +37,7 @@ from spectra.planner.physical import (
 from spectra.position import Position
 from spectra.reorder import EncodedEvents
 from spectra.sparql import parse_query
-from spectra.sparql.query import ContinuousQuery, Form
+from spectra.sparql.query import ContinuousQuery, Form, Option
 from spectra.sparql.rspql import DEFAULT_NAME
 from spectra.static import Triple, load_static
 from spectra.streams.contract import EventSource
@@ -62,6 +63,8 @@ class Engine:
         The operator that matches basic graph patterns.
     path : {"auto", "spath", "rapq"}
         The operator that follows paths, where they may repeat vertices.
+    path_budget : int, optional
+        Most states that simple paths may take at one instant; `ResourceError` beyond.
     """
 
     def __init__(
@@ -70,13 +73,15 @@ class Engine:
         state_limit: int | None = None,
         pattern: PatternOperator = "tpjoin",
         path: PathChoice = "auto",
+        path_budget: int | None = None,
     ) -> None:
         for kind, name, choices in (("pattern", pattern, PatternOperator), ("path", path, PathChoice)):
             if name not in get_args(choices):
                 known = ", ".join(get_args(choices))
                 raise QueryError(f"there is no {kind} operator {name!r}", hint=f"Choose one of {known}.")
         self._pattern = pattern
-        self._path = path
+        self._path: PathChoice = path
+        self._path_budget = path_budget
         self.dictionary = Dictionary()
         self.quarantine = Quarantine()
         self.events = 0
@@ -121,7 +126,7 @@ class Engine:
         logical = from_sparql(query)
         physical, idle = _part(query, physical_plan(logical), shard)
         physical = with_pattern_operator(physical, self._pattern)
-        physical = with_path_operator(physical, "spath" if self._path == "auto" else self._path)
+        physical = with_path_operator(physical, self._path_operator(query))
         static_triples = {
             graph: _static_triples(query, physical, graph, static or {}, Path(folder))
             for graph in sources(physical)
@@ -132,7 +137,9 @@ class Engine:
         states = {window.name: timeline.window(window.stream, window.spec, self.events) for window in query.windows}
         views = {GraphSource(name): state.views for name, state in states.items()}
         views |= {graph: WindowViews() for graph in static_triples}
-        registered = Query(query, logical, physical, views, self.dictionary, self._remove, idle=idle)
+        registered = Query(
+            query, logical, physical, views, self.dictionary, self._remove, idle=idle, path_budget=self._path_budget
+        )
         for window_name, state in states.items():
             patterns, everything = wanted_triples(physical, GraphSource(window_name))
             state.want(registered, patterns, everything or (sees_everything(query) and not idle))
@@ -143,6 +150,12 @@ class Engine:
         self._queries[query.name] = registered
         self._summaries.clear()
         return registered
+
+    def _path_operator(self, query: ContinuousQuery) -> PathOperator:
+        """What follows the paths of a query."""
+        if Option.SIMPLE_PATHS in query.options:
+            return "rspq"
+        return "spath" if self._path == "auto" else self._path
 
     def _free_name(self) -> str:
         """A name for a plain query that is not taken."""

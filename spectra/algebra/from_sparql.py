@@ -2,7 +2,8 @@
 
 Property paths keep SPARQL's bags: `/`, `|` and negated property sets keep duplicates, `*`, `+`, `?`
 do not. So a path is taken apart at its sequences and alternatives down to the operators that give
-sets, unless nobody can see duplicates (DISTINCT, ASK, CONSTRUCT): then it is one automaton.
+sets, unless nobody can see duplicates (DISTINCT, ASK, CONSTRUCT) or no vertex may be repeated: then it
+is one automaton.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ _FALSE = '"false"^^<http://www.w3.org/2001/XMLSchema#boolean>'
 
 def from_sparql(query: ContinuousQuery) -> Node:
     """The logical plan of a query; refuses what this version does not evaluate."""
-    for option in query.options:
+    for option in query.options - {Option.SIMPLE_PATHS}:
         raise _unsupported(query, f"WITH {option.value}", "WITH", _OPTION_HINTS.get(option))
     for window in query.windows:
         if window.spec.kind is WindowKind.EVENT:
@@ -66,7 +67,6 @@ def from_sparql(query: ContinuousQuery) -> Node:
 
 _OPTION_HINTS = {
     Option.PATHS: None,
-    Option.SIMPLE_PATHS: "Without it, paths may repeat vertices.",
     Option.IMPLICIT_WINDOWS: "Without it, a result leaves when its triples expire.",
 }
 
@@ -368,7 +368,8 @@ class _Translation:
     def _basic(self, part: syntax.TriplePattern | syntax.PathPattern, source: Source, bags: bool) -> Node:
         if isinstance(part, syntax.TriplePattern):
             return nodes.WScan(source, part.subject, part.predicate, part.object)
-        if bags:
+        # a simple path is one as a whole, so it cannot be put together from its parts
+        if bags and Option.SIMPLE_PATHS not in self._query.options:
             return self._path_in_bags(part.subject, part.path, part.object, source)
         return self._path_as_set(part.subject, part.path, part.object, source)
 

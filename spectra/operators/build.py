@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
+from spectra.algebra.explain import path_text
 from spectra.algebra.nodes import Source
+from spectra.automata import is_conflict_free
 from spectra.dictionary.dictionary import Dictionary
 from spectra.dictionary.holder import Holder
 from spectra.errors import UnsupportedError
 from spectra.operators.contract import UNBOUND, Operator
 from spectra.operators.path.rapq import RApq
+from spectra.operators.path.rspq import PATH_BUDGET, RSpq
 from spectra.operators.path.spath import SPath
 from spectra.operators.pattern.recompute import Recompute
 from spectra.operators.pattern.siblings import Siblings
@@ -30,7 +34,7 @@ from spectra.operators.relational.slice import Slice
 from spectra.operators.relational.stateless import Copy, Extend, Filter, Owned, Project, Together, Union, Values
 from spectra.planner import physical
 from spectra.planner.division import owner
-from spectra.planner.physical import PathOperator, PatternOperator, PhysicalPlan
+from spectra.planner.physical import PatternOperator, PhysicalPlan
 from spectra.sparql.expressions import Compiled, Context, compile_expression
 from spectra.sparql.syntax import Aggregate, Expression, Term, Variable
 from spectra.views.view import WindowViews
@@ -58,8 +62,6 @@ _PATTERN: dict[PatternOperator, type[TpJoin] | type[Siblings] | type[Recompute]]
     "recompute": Recompute,
 }
 
-_PATH: dict[PathOperator, type[SPath] | type[RApq]] = {"spath": SPath, "rapq": RApq}
-
 
 def build(
     plan: PhysicalPlan,
@@ -69,14 +71,16 @@ def build(
     demand: Demand,
     base: str | None = None,
     last_seen: LastSeen | None = None,
+    path_budget: int | None = None,
 ) -> Operator:
     """The operators of a plan. A count window's ends are no times, so there every removal is told.
 
-    `last_seen` says which instants one evaluation sees together.
+    `last_seen` says which instants one evaluation sees together; `path_budget` is how many states simple paths
+    may take at one instant.
     """
     if not _looks_at_instants(plan):
         last_seen = None
-    return _Builder(views, dictionary, holder, base, last_seen).build(plan, demand)
+    return _Builder(views, dictionary, holder, base, last_seen, path_budget).build(plan, demand)
 
 
 def _looks_at_instants(plan: PhysicalPlan) -> bool:
@@ -93,8 +97,10 @@ class _Builder:
         holder: Holder,
         base: str | None,
         last_seen: LastSeen | None,
+        path_budget: int | None,
     ) -> None:
         self._last_seen = last_seen
+        self._path_budget = PATH_BUDGET if path_budget is None else path_budget
         self._views = views
         self._dictionary = dictionary
         self._holder = holder
@@ -195,7 +201,14 @@ class _Builder:
 
     def _path(self, plan: physical.SPathPlan, demand: Demand, owned: _Owned | None) -> Operator:
         views = self._views[plan.source]
-        return _PATH[plan.operator](
+        make: Callable[..., Operator] = SPath
+        if plan.operator == "rapq":
+            make = RApq
+        elif plan.operator == "rspq" and is_conflict_free(plan.dfa):
+            make = partial(RApq, simple=True)
+        elif plan.operator == "rspq":
+            make = partial(RSpq, budget=self._path_budget, label=path_text(plan.path))
+        return make(
             views,
             plan.dfa,
             self._end(plan.root),

@@ -24,7 +24,7 @@ SolutionPairs = tuple[tuple[str, str], ...]
 #: What an answer is a multiset of: solutions, or the triples of a CONSTRUCT.
 Row = SolutionPairs | Triple
 
-_UNSUPPORTED = (Option.SIMPLE_PATHS, Option.IMPLICIT_WINDOWS)
+_UNSUPPORTED = (Option.IMPLICIT_WINDOWS,)
 _KNOWN_LIMIT = 1_000
 
 
@@ -160,7 +160,8 @@ class _Snapshots:
                 content.times,
             )
         dataset = Dataset(self.default, self.named, windows)
-        solutions = evaluate(self.query.pattern, dataset, now=now, base=self.query.base)
+        simple = Option.SIMPLE_PATHS in self.query.options
+        solutions = evaluate(self.query.pattern, dataset, now=now, base=self.query.base, simple=simple)
         if self.query.form is Form.CONSTRUCT:
             return Counter(construct(self.query.template, solutions))
         return Counter(canonical(solution) for solution in solutions)

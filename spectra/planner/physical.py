@@ -13,7 +13,7 @@ from typing import Literal
 from spectra.algebra import nodes
 from spectra.algebra.explain import label, path_text
 from spectra.algebra.nodes import Node, Source
-from spectra.automata import OTHER, Dfa, inverse, minimal_dfa
+from spectra.automata import OTHER, Dfa, inverse, is_conflict_free, longest_word, minimal_dfa
 from spectra.sparql import syntax
 from spectra.sparql.expressions import variables_of
 from spectra.sparql.syntax import (
@@ -574,6 +574,14 @@ def sources(plan: PhysicalPlan) -> set[Source]:
             return set().union(*(sources(below) for below in inputs(plan)))
 
 
+def _conflicts(dfa: Dfa) -> str:
+    """Whether simple paths may have to be searched for."""
+    if is_conflict_free(dfa):
+        return "free of conflicts by itself"
+    longest = longest_word(dfa)
+    return "may conflict" if longest is None else f"may conflict, at most {longest} edges"
+
+
 def explain_physical(plan: PhysicalPlan, depth: int = 0) -> str:
     """The physical plan as indented text."""
     names = " ".join(f"?{name}" for name in plan.variables)
@@ -584,6 +592,8 @@ def explain_physical(plan: PhysicalPlan, depth: int = 0) -> str:
         case SPathPlan():
             end = "object" if plan.backward else "subject"
             text = f"{plan.operator}({names}) {path_text(plan.path)}: {plan.dfa.states} states, trees from the {end}"
+            if plan.operator == "rspq":
+                text += f", {_conflicts(plan.dfa)}"
             if plan.empty != "none":
                 text += f", empty path matches {'the terms of the graph' if plan.empty == 'terms' else 'the constant'}"
         case HashJoinPlan(left, right, certain):

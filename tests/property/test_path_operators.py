@@ -25,6 +25,12 @@ def test_any_path(chunk: int, operator: PathChoice) -> None:
         check(path_case(100 * chunk + number), path=operator)
 
 
+@pytest.mark.parametrize("chunk", range(8))
+def test_any_simple_path(chunk: int) -> None:
+    for number in range(20):
+        check(path_case(100 * chunk + number, options="WITH SIMPLE PATHS"))
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("operator", OPERATORS)
 @pytest.mark.parametrize("chunk", range(CHUNKS))
@@ -34,4 +40,5 @@ def test_many_paths(chunk: int, operator: PathChoice) -> None:
     done = 0
     while done < wanted:
         done += check(path_case(seed), path=operator)
+        done += check(path_case(seed, options="WITH SIMPLE PATHS"), path=operator)
         seed += 1

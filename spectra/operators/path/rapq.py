@@ -41,10 +41,10 @@ class RApq:
     `empty` says what the empty path matches where the automaton accepts it: the constant at an end
     whatever the window holds, or the terms of the window. By default, the constant where there is one.
     `owned` tells for term ids whether trees grow from them, and is asked in every batch; None: from all.
+    With `simple`, no path leads from a vertex back to itself.
     """
 
     _masks: tuple[int, ...] = (1 | 2 | 4, 2 | 4)
-    _simple = False
 
     def __init__(
         self,
@@ -58,13 +58,14 @@ class RApq:
         removals: bool = True,
         extensions: bool = True,
         owned: Callable[[NDArray[np.int32]], NDArray[np.bool_]] | None = None,
+        simple: bool = False,
     ) -> None:
         self._views = views
         self._owned = owned
         self._removals = removals
         self._extensions = extensions
         self._automaton = Automaton(
-            views, dfa, root, target, encode, empty=empty, owned=owned is not None, simple=self._simple
+            views, dfa, root, target, encode, empty=empty, owned=owned is not None, simple=simple
         )
         self.variables = self._automaton.variables
         self._work = np.zeros(16, np.int64)
@@ -202,8 +203,8 @@ class RApq:
         held, fresh = len(old.root), rows - len(old.root)
         for name, column in columns.items():
             column[:held] = getattr(old, name)
-        for before, after in zip(old_pairs, pairs, strict=True):
-            after[:held] = before
+        for name in kernels.PairColumns._fields:
+            getattr(pairs, name)[:held] = getattr(old_pairs, name)
         cut[:held] = old.cut
         # only when none is free
         free[:fresh] = np.arange(rows - 1, held - 1, -1, dtype=np.int32)
