@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,15 +12,17 @@ from numpy.typing import NDArray
 
 from spectra.algebra.explain import explain
 from spectra.algebra.nodes import Node, Source
-from spectra.changes import Change, ChangeBatch, Snapshot
+from spectra.changes import Change, ChangeBatch, PathColumns, Snapshot
 from spectra.clock import NO_END, Instant
 from spectra.dictionary.dictionary import Dictionary
 from spectra.dictionary.holder import Holder
 from spectra.operators.build import Demand, build
 from spectra.operators.contract import Deltas
+from spectra.operators.path.rspq import PATH_BUDGET
 from spectra.planner.physical import PhysicalPlan, explain_physical
 from spectra.report import AnswerReport, AskReport, Evaluations, Progress, Told, report_for
-from spectra.sparql.query import ContinuousQuery, Form, OutputOperator, Policy
+from spectra.sparql.query import ContinuousQuery, Form, Option, OutputOperator, Policy
+from spectra.witnesses import Witnesses
 
 if TYPE_CHECKING:
     from spectra.views.view import WindowViews
@@ -69,8 +71,12 @@ class Query:
         self.holder = Holder(dictionary)
         last_seen = Evaluations(query).last_seen
         demand = _demand(query, physical)
-        self.operator = build(physical, views, dictionary, self.holder, demand, query.base, last_seen, path_budget)
+        budget = PATH_BUDGET if path_budget is None else path_budget
+        self.operator = build(physical, views, dictionary, self.holder, demand, query.base, last_seen, budget)
         self._report = report_for(query, len(self.operator.variables), self.holder.hold, keyed=physical.keyed)
+        self._witnesses: Witnesses | None = None
+        if query.options & {Option.PATHS, Option.SHORTEST_PATHS}:
+            self._witnesses = Witnesses(query, views, dictionary, self.operator.variables, budget)
         self._begun: Deltas | None = None
         self.now = NO_END
         self._listeners: list[tuple[asyncio.AbstractEventLoop, asyncio.Queue[Change | None]]] = []
@@ -153,10 +159,20 @@ class Query:
             report.resume(state.count, state.last)
 
     def _decoded(self, told: Told) -> ChangeBatch:
-        terms, codes = _with_texts(told.rows, self._dictionary)
+        paths: PathColumns | None = None
+        also = np.zeros(0, np.int32)
+        if self._witnesses is not None:
+            paths, also = self._witnesses.of(told)
+        terms, codes = _with_texts(np.append(told.rows.ravel(), also), self._dictionary)
+        if paths is not None and len(also):
+            of_ids = codes[-len(also) :]
+            paths = replace(
+                paths, ends=of_ids[np.searchsorted(also, paths.ends)], edges=of_ids[np.searchsorted(also, paths.edges)]
+            )
+        codes = codes[: told.rows.size].reshape(told.rows.shape)
         variables = () if self.query.form is Form.ASK else self.operator.variables
         return ChangeBatch(
-            self.name, self.query.form, variables, told.at, told.op, told.until, codes, terms, told.boolean
+            self.name, self.query.form, variables, told.at, told.op, told.until, codes, terms, told.boolean, paths
         )
 
     def snapshot(self) -> Snapshot:

@@ -123,6 +123,8 @@ class Engine:
             if query.name == DEFAULT_NAME:
                 query = replace(query, name=self._free_name())
         self._check_names(query)
+        if shard is not None and query.options & {Option.PATHS, Option.SHORTEST_PATHS}:
+            raise UnsupportedError("WITH PATHS is not told by shards", place=query.places.get("PATHS"))
         logical = from_sparql(query)
         physical, idle = _part(query, physical_plan(logical), shard)
         physical = with_pattern_operator(physical, self._pattern)

@@ -40,7 +40,7 @@ _FALSE = '"false"^^<http://www.w3.org/2001/XMLSchema#boolean>'
 
 def from_sparql(query: ContinuousQuery) -> Node:
     """The logical plan of a query; refuses what this version does not evaluate."""
-    for option in query.options - {Option.SIMPLE_PATHS}:
+    for option in query.options & {Option.IMPLICIT_WINDOWS}:
         raise _unsupported(query, f"WITH {option.value}", "WITH", _OPTION_HINTS.get(option))
     for window in query.windows:
         if window.spec.kind is WindowKind.EVENT:
@@ -66,7 +66,6 @@ def from_sparql(query: ContinuousQuery) -> Node:
 
 
 _OPTION_HINTS = {
-    Option.PATHS: None,
     Option.IMPLICIT_WINDOWS: "Without it, a result leaves when its triples expire.",
 }
 

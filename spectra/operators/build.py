@@ -71,7 +71,7 @@ def build(
     demand: Demand,
     base: str | None = None,
     last_seen: LastSeen | None = None,
-    path_budget: int | None = None,
+    path_budget: int = PATH_BUDGET,
 ) -> Operator:
     """The operators of a plan. A count window's ends are no times, so there every removal is told.
 
@@ -97,10 +97,10 @@ class _Builder:
         holder: Holder,
         base: str | None,
         last_seen: LastSeen | None,
-        path_budget: int | None,
+        path_budget: int,
     ) -> None:
         self._last_seen = last_seen
-        self._path_budget = PATH_BUDGET if path_budget is None else path_budget
+        self._path_budget = path_budget
         self._views = views
         self._dictionary = dictionary
         self._holder = holder

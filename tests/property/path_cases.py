@@ -97,7 +97,7 @@ def path_case(
         elements = rng.choice((2, 3, 5, 9))
         spec = f"ELEMENTS {elements} STEP {rng.randrange(1, elements + 1)}"
     head = "SELECT DISTINCT *" if distinct or rng.random() < 0.5 else "SELECT *"
-    if "?" not in body:
+    if "?" not in body.replace(")?", ""):
         head = "ASK"
     text = (
         f"{PROLOGUE}REGISTER {rng.choice(outputs)} ex:out {options} AS {head} "

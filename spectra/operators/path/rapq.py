@@ -72,7 +72,7 @@ class RApq:
         self._work[kernels.STAMP] = 1
         self._work[kernels.FREE] = 1024
         self._trees, self._pairs = self._new_trees(1024)
-        self._heap = _new_heap(1024)
+        self._heap = new_heap(1024)
         self._terms = new_terms(1)
         self._out = new_output(1024, len(self.variables))
 
@@ -179,7 +179,7 @@ class RApq:
         elif written + 4 > len(self._out.at):
             self._out = new_output(min(4 * len(self._out.at), 1 << 18), len(self.variables))
         else:
-            self._heap = _new_heap(2 * len(self._heap.end), self._heap)
+            self._heap = new_heap(2 * len(self._heap.end), self._heap)
 
     def _new_trees(
         self, rows: int, old: kernels.TreeColumns | None = None, old_pairs: kernels.PairColumns | None = None
@@ -219,7 +219,8 @@ class RApq:
         return sum(array.nbytes for array in arrays)
 
 
-def _new_heap(room: int, old: kernels.HeapColumns | None = None) -> kernels.HeapColumns:
+def new_heap(room: int, old: kernels.HeapColumns | None = None) -> kernels.HeapColumns:
+    """Room for so many relaxations, with those that wait."""
     heap = kernels.HeapColumns(
         end=np.zeros(room, np.int64), **{name: np.zeros(room, np.int32) for name in kernels.HeapColumns._fields[1:]}
     )
