@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spectra.changes import ChangeBatch, PathColumns
+from spectra.clock import FOREVER
 from spectra.continuous import QueryState
 from spectra.dictionary.dictionary import Dictionary
 from spectra.engine import Engine
@@ -175,6 +176,7 @@ def saved(engine: Engine) -> State:
                     hint="Register all queries first.",
                 )
             rows, columns = window.views.rows(), window.views.columns
+            rows = rows[columns.valid_to[rows] < FOREVER]  # what is static is there again with the query
             name = f"window.{at}.{number}"
             saving.arrays[f"{name}.valid_from"] = columns.valid_from[rows]
             saving.arrays[f"{name}.valid_to"] = columns.valid_to[rows]

@@ -19,6 +19,7 @@ from spectra.dictionary.holder import Holder
 from spectra.operators.build import Demand, build
 from spectra.operators.contract import Deltas
 from spectra.operators.path.rspq import PATH_BUDGET
+from spectra.operators.relational.implicit import Implicit
 from spectra.planner.physical import PhysicalPlan, explain_physical
 from spectra.report import AnswerReport, AskReport, Evaluations, Progress, Told, report_for
 from spectra.sparql.query import ContinuousQuery, Form, Option, OutputOperator, Policy
@@ -134,8 +135,12 @@ class Query:
             now=self.now,
             reported=self.reported,
             pending=report.pending,
-            answer=report.answer() if isinstance(report, AnswerReport) else Deltas.empty(width),
+            answer=Deltas.empty(width),
         )
+        if isinstance(report, AnswerReport):
+            state.answer = report.answer()
+        elif isinstance(self.operator, Implicit):
+            state.answer = self.operator.current(self.now)
         if isinstance(report, AskReport):
             state.count, state.last = report.value
         return state
@@ -153,6 +158,8 @@ class Query:
         report = self._report
         report.pending = state.pending
         self.holder.hold(state.pending.rows.ravel(), np.zeros(0, np.int32))
+        if isinstance(self.operator, Implicit):
+            self.operator.resume(_rows_after(state.answer, state.pending))
         if isinstance(report, AnswerReport):
             report.resume(state.answer)
         elif isinstance(report, AskReport):
@@ -227,6 +234,17 @@ class Query:
     def counters(self) -> dict[str, int]:
         """What the top operator has counted."""
         return self.operator.counters
+
+
+def _rows_after(answer: Deltas, pending: Deltas) -> NDArray[np.int32]:
+    """The set of rows of an answer after what an evaluation has not seen yet."""
+    rows = dict.fromkeys(map(tuple, answer.rows.tolist()))
+    for sign, row in zip(pending.sign.tolist(), map(tuple, pending.rows.tolist()), strict=True):
+        if sign > 0:
+            rows[row] = None
+        else:
+            rows.pop(row, None)
+    return np.array(list(rows), np.int32).reshape(len(rows), answer.rows.shape[1])
 
 
 def _indented(text: str) -> str:

@@ -31,6 +31,7 @@ from spectra.planner.physical import (
     physical_plan,
     sources,
     wanted_triples,
+    with_implicit_windows,
     with_path_operator,
     with_pattern_operator,
 )
@@ -43,7 +44,7 @@ from spectra.static import Triple, load_static
 from spectra.streams.contract import EventSource
 from spectra.streams.memory import from_triples
 from spectra.streams.quarantine import Quarantine
-from spectra.timeline import ANY_STREAM, Timeline
+from spectra.timeline import ANY_STREAM, Timeline, WindowState
 from spectra.views.batch import EventBatch
 from spectra.views.summary import Summary, Wanted
 from spectra.views.view import WindowViews
@@ -129,10 +130,17 @@ class Engine:
         physical, idle = _part(query, physical_plan(logical), shard)
         physical = with_pattern_operator(physical, self._pattern)
         physical = with_path_operator(physical, self._path_operator(query))
+        if Option.IMPLICIT_WINDOWS in query.options:
+            physical = with_implicit_windows(physical)
         static_triples = {
             graph: _static_triples(query, physical, graph, static or {}, Path(folder))
             for graph in sources(physical)
             if graph.static
+        }
+        of_windows = {
+            window.name: _static_triples(query, physical, GraphSource(window.name), static or {}, Path(folder))
+            for window in query.windows
+            if window.spec.with_static
         }
         lateness = max(window.spec.lateness for window in query.windows)
         timeline = self._timelines.setdefault(lateness, Timeline(lateness, self.dictionary, self._check_limit))
@@ -147,7 +155,11 @@ class Engine:
             state.want(registered, patterns, everything or (sees_everything(query) and not idle))
             if state not in timeline.windows:
                 timeline.windows.append(state)
-        self._load_static(registered, {graph: (views[graph], rows) for graph, rows in static_triples.items()})
+        self._load_static(
+            registered,
+            {graph: (views[graph], rows) for graph, rows in static_triples.items()},
+            [(states[name], rows) for name, rows in of_windows.items()],
+        )
         timeline.queries.append(registered)
         self._queries[query.name] = registered
         self._summaries.clear()
@@ -182,27 +194,32 @@ class Engine:
                     place=window.place,
                 )
 
-    def _load_static(self, registered: Query, graphs: dict[GraphSource, tuple[WindowViews, list[Triple]]]) -> None:
-        """Put static triples into their views, for ever, and let the query's operators take them."""
-        if not graphs:
+    def _load_static(
+        self,
+        registered: Query,
+        graphs: dict[GraphSource, tuple[WindowViews, list[Triple]]],
+        windows: list[tuple[WindowState, list[Triple]]],
+    ) -> None:
+        """Put static triples into their views, for ever, and let the query's operators take them.
+
+        `windows` are those of which static triples are a part.
+        """
+        if not graphs and not windows:
             return
+        for state, triples in windows:
+            state.fix(self._static_ids(triples), self.dictionary)
         for views, triples in graphs.values():
-            batch = from_triples(ANY_STREAM, 0, triples, ())
-            ids = self.dictionary.encode(batch.text, batch.start, batch.length, batch.tag, batch.hashes)
-            views.apply(
-                triples=ids,
-                sign=np.ones(len(triples), np.int8),
-                event_first=np.array([0, len(triples)], np.int64),
-                event_time=np.zeros(1, np.int64),
-                event_position=np.zeros(1, np.int64),
-                event_end=np.full(1, FOREVER, np.int64),
-                horizon=0,
-            )
+            ids = self._static_ids(triples)
+            views.fill_static(ids)
             registered.holder.hold(views.entered_terms(), np.zeros(0, np.int32))
         registered.load_static()
-        for views, _ in graphs.values():
+        for views in [*(views for views, _ in graphs.values()), *(state.views for state, _ in windows)]:
             views.vacuum()
         self.dictionary.reclaim()
+
+    def _static_ids(self, triples: list[Triple]) -> NDArray[np.int32]:
+        batch = from_triples(ANY_STREAM, 0, triples, ())
+        return self.dictionary.encode(batch.text, batch.start, batch.length, batch.tag, batch.hashes)
 
     def _remove(self, query: Query) -> None:
         del self._queries[query.name]
@@ -493,8 +510,8 @@ def _part(query: ContinuousQuery, physical: PhysicalPlan, shard: tuple[int, int]
 def _static_triples(
     query: ContinuousQuery, physical: PhysicalPlan, graph: GraphSource, given: Mapping[str, Any], folder: Path
 ) -> list[Triple]:
-    """The triples of a static graph that the query can use."""
-    names = query.static if graph.name == "" else (graph.name,)
+    """The triples of a static graph that the query can use; of the default graph those that it can use in a window."""
+    names = query.static if graph.name == "" or not graph.static else (graph.name,)
     triples = {triple for iri in names for triple in load_static(iri, folder, given)}
     patterns, everything = wanted_triples(physical, graph)
     return [

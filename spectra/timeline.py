@@ -42,6 +42,8 @@ class WindowState:
     everything: bool = False
     queries: list[Query] = field(default_factory=list)
     events: int = 0
+    # triples of the static graph that are part of this window for ever
+    fixed: NDArray[np.int32] = field(default_factory=lambda: np.zeros((0, 3), np.int32))
     # the latest end of content that was dropped because no query can use it
     unused_end: int = NO_END
     # of the last portion: times of the events, and of those with which a count window closed
@@ -92,9 +94,17 @@ class WindowState:
             }
             self._summary = Summary(patterns, keep_all=self.everything)
         usable = self._summary.usable(events.triples)
+        if len(self.fixed):  # what is static cannot be deleted by an event
+            usable = usable & ~((events.sign < 0) & np.isin(_keys(events.triples), _keys(self.fixed)))
         if usable.all():
             return events.triples, events.sign, events.event_first
         return events.triples[usable], events.sign[usable], np.append(0, np.cumsum(usable))[events.event_first]
+
+    def fix(self, triples: NDArray[np.int32], dictionary: Dictionary) -> None:
+        """Hold static triples for ever."""
+        self.fixed = triples
+        self.views.fill_static(triples)
+        dictionary.retain(self.views.entered_terms())
 
     def fill(
         self,
@@ -111,6 +121,11 @@ class WindowState:
         """The terms of all triples in the views, three for each."""
         rows, columns = self.views.rows(), self.views.columns
         return np.concatenate([columns.subject[rows], columns.predicate[rows], columns.object[rows]])
+
+
+def _keys(triples: NDArray[np.int32]) -> NDArray[np.void]:
+    """Triples as values that can be compared as a whole."""
+    return np.ascontiguousarray(triples).view(np.dtype((np.void, 3 * triples.itemsize))).ravel()
 
 
 def _constant(dictionary: Dictionary, text: str | None) -> int | None:
@@ -130,8 +145,13 @@ class Timeline:
         self._check_limit = check_limit
 
     def window(self, stream: str, spec: WindowSpec, since: int) -> WindowState:
-        """A window that has seen nothing yet: one that is there already, or a new one."""
+        """A window that has seen nothing yet: one that is there already, or a new one.
+
+        What has static triples of a query in it is of that query alone.
+        """
         for state in self.windows:
+            if spec.with_static or state.spec.with_static:
+                continue
             same = (state.spec.kind, state.spec.range, state.spec.step, state.spec.t0) == (
                 spec.kind,
                 spec.range,
@@ -255,7 +275,7 @@ def _held(states: list[WindowState]) -> tuple[NDArray[np.int64], NDArray[np.int6
     at = np.concatenate([state.views.log.at for state in states])
     change = np.sign(np.concatenate([state.views.log.kind for state in states])).astype(np.int64)
     order = np.argsort(at, kind="stable")
-    now = sum(state.views.live for state in states)
+    now = sum(state.views.live - len(state.fixed) for state in states)
     steps = np.cumsum(change[order])
     before = now - (int(steps[-1]) if len(steps) else 0)
     return np.concatenate(([NO_END], at[order])), np.concatenate(([before], before + steps))

@@ -40,17 +40,19 @@ _FALSE = '"false"^^<http://www.w3.org/2001/XMLSchema#boolean>'
 
 def from_sparql(query: ContinuousQuery) -> Node:
     """The logical plan of a query; refuses what this version does not evaluate."""
-    for option in query.options & {Option.IMPLICIT_WINDOWS}:
-        raise _unsupported(query, f"WITH {option.value}", "WITH", _OPTION_HINTS.get(option))
     for window in query.windows:
+        if Option.IMPLICIT_WINDOWS in query.options and window.spec.kind is not WindowKind.TIME:
+            raise UnsupportedError(
+                "WITH IMPLICIT WINDOWS is for time windows",
+                place=window.place,
+                detail="In other windows nothing tells what expires from what is deleted.",
+            )
         if window.spec.kind is WindowKind.EVENT:
             raise UnsupportedError(
                 "the window [EVENT] is not evaluated yet",
                 place=window.place,
                 hint="[ELEMENTS 1 STEP 1] holds the latest event.",
             )
-        if window.spec.with_static:
-            raise UnsupportedError("WITH STATIC is not evaluated yet", place=window.place)
     translation = _Translation(query)
     if query.form is Form.CONSTRUCT:
         used = dict.fromkeys(t.name for triple in query.template for t in _terms(triple) if isinstance(t, Variable))
@@ -63,11 +65,6 @@ def from_sparql(query: ContinuousQuery) -> Node:
     if query.form is Form.ASK:
         return nodes.Project((), root)
     return root
-
-
-_OPTION_HINTS = {
-    Option.IMPLICIT_WINDOWS: "Without it, a result leaves when its triples expire.",
-}
 
 
 def _terms(triple: syntax.TriplePattern) -> tuple[Term, Term, Term]:

@@ -28,6 +28,7 @@ from spectra.operators.relational.construct import Construct
 from spectra.operators.relational.distinct import Distinct
 from spectra.operators.relational.fresh import Fresh
 from spectra.operators.relational.group import Aggregated, Group, Terms
+from spectra.operators.relational.implicit import Implicit
 from spectra.operators.relational.join import HashJoin
 from spectra.operators.relational.shared import Shared
 from spectra.operators.relational.slice import Slice
@@ -175,6 +176,8 @@ class _Builder:
                 return Project(self.build(inner, demand), names)
             case physical.DistinctPlan(inner):
                 return Distinct(self.build(inner, _ALL))
+            case physical.ImplicitPlan(inner):
+                return Implicit(Distinct(self.build(inner, _ALL)), self._holder.hold)
             case physical.GroupPlan(keys, aggregates, inner):
                 source_operator = self.build(inner, _ALL)
                 functions = [self._aggregated(name, aggregate, source_operator) for name, aggregate in aggregates]

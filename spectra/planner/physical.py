@@ -14,6 +14,7 @@ from spectra.algebra import nodes
 from spectra.algebra.explain import label, path_text
 from spectra.algebra.nodes import Node, Source
 from spectra.automata import OTHER, Dfa, inverse, is_conflict_free, longest_word, minimal_dfa
+from spectra.errors import UnsupportedError
 from spectra.sparql import syntax
 from spectra.sparql.expressions import variables_of
 from spectra.sparql.syntax import (
@@ -283,6 +284,21 @@ class ConstructPlan:
         return False
 
 
+@dataclass(frozen=True, slots=True)
+class ImplicitPlan:
+    """The set of all solutions that the input has had, less those that were deleted."""
+
+    input: PhysicalPlan
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        return self.input.variables
+
+    @property
+    def keyed(self) -> bool:
+        return False
+
+
 PhysicalPlan = (
     TpJoinPlan
     | SPathPlan
@@ -300,6 +316,7 @@ PhysicalPlan = (
     | SlicePlan
     | FreshPlan
     | ConstructPlan
+    | ImplicitPlan
 )
 
 
@@ -493,6 +510,23 @@ def _matches_itself(path: PathExpression) -> bool:
 # --- what a plan reads, and what it looks like ----------------------------------------------
 
 
+def with_implicit_windows(plan: PhysicalPlan) -> PhysicalPlan:
+    """The plan under which a solution once given stays when its triples expire.
+
+    Refuses what lets solutions enter because something expires: there they would stay by accident.
+    """
+    waiting = [plan]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, AntiJoinPlan | GroupPlan | SlicePlan | FreshPlan):
+            raise UnsupportedError(
+                "WITH IMPLICIT WINDOWS is for queries whose solutions only leave as time passes",
+                detail="OPTIONAL, MINUS, NOT EXISTS, aggregates, LIMIT and blank nodes of a template are not such.",
+            )
+        waiting += inputs(part)
+    return ImplicitPlan(plan.input if isinstance(plan, DistinctPlan) else plan)
+
+
 def inputs(plan: PhysicalPlan) -> tuple[PhysicalPlan, ...]:
     """The plans below a plan."""
     match plan:
@@ -502,7 +536,7 @@ def inputs(plan: PhysicalPlan) -> tuple[PhysicalPlan, ...]:
             return parts
         case FilterPlan() | ExtendPlan() | CopyPlan() | OwnedPlan() | ProjectPlan() | DistinctPlan():
             return (plan.input,)
-        case GroupPlan() | SlicePlan() | FreshPlan() | ConstructPlan():
+        case GroupPlan() | SlicePlan() | FreshPlan() | ConstructPlan() | ImplicitPlan():
             return (plan.input,)
         case _:
             return ()

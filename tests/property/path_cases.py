@@ -5,11 +5,12 @@ from __future__ import annotations
 import random
 
 from spectra.oracle import Triple
-from tests.property.generate import OUTPUTS, PROLOGUE, STREAMS, Case, StreamEvent, iri
+from tests.property.generate import EX, OUTPUTS, PROLOGUE, STREAMS, Case, StreamEvent, iri
 
 LABELS = ("p", "q", "r")
 FAMILIES = ("sparse", "dense", "cycle", "bipartite", "loops", "parallel")
 DELETIONS = (0.0, 0.05, 0.3)
+STATIC = f"{EX}static"
 
 
 def random_path(rng: random.Random, depth: int = 3) -> str:
@@ -99,8 +100,11 @@ def path_case(
     head = "SELECT DISTINCT *" if distinct or rng.random() < 0.5 else "SELECT *"
     if "?" not in body.replace(")?", ""):
         head = "ASK"
+    from_ = f"FROM <{STATIC}>" if "STATIC" in brackets else ""
     text = (
         f"{PROLOGUE}REGISTER {rng.choice(outputs)} ex:out {options} AS {head} "
-        f"FROM NAMED WINDOW ex:w ON <{STREAMS[0]}> [{spec} {brackets}] WHERE {{ WINDOW ex:w {{ {body} }} }}"
+        f"FROM NAMED WINDOW ex:w ON <{STREAMS[0]}> [{spec} {brackets}] {from_} WHERE {{ WINDOW ex:w {{ {body} }} }}"
     )
-    return Case(seed, text, None, None, random_graph_stream(rng, family, rng.choice(DELETIONS), vertices))
+    events = random_graph_stream(rng, family, rng.choice(DELETIONS), vertices)
+    static = {STATIC: tuple(_edge(rng, family, vertices) for _ in range(rng.randrange(4)))} if from_ else {}
+    return Case(seed, text, None, None, events, static)

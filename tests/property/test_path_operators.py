@@ -31,6 +31,21 @@ def test_any_simple_path(chunk: int) -> None:
         check(path_case(100 * chunk + number, options="WITH SIMPLE PATHS"))
 
 
+@pytest.mark.parametrize("operator", OPERATORS)
+@pytest.mark.parametrize("chunk", range(4))
+def test_implicit_windows(chunk: int, operator: PathChoice) -> None:
+    for number in range(20):
+        check(path_case(100 * chunk + number, options="WITH IMPLICIT WINDOWS", counting=False), path=operator)
+
+
+@pytest.mark.parametrize("operator", OPERATORS)
+@pytest.mark.parametrize("options", ["", "WITH SIMPLE PATHS", "WITH IMPLICIT WINDOWS"])
+def test_static_edges_in_the_window(options: str, operator: PathChoice) -> None:
+    for number in range(30):
+        counting = "IMPLICIT" not in options
+        check(path_case(number, options=options, brackets="WITH STATIC", counting=counting), path=operator)
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("operator", OPERATORS)
 @pytest.mark.parametrize("chunk", range(CHUNKS))
@@ -41,4 +56,6 @@ def test_many_paths(chunk: int, operator: PathChoice) -> None:
     while done < wanted:
         done += check(path_case(seed), path=operator)
         done += check(path_case(seed, options="WITH SIMPLE PATHS"), path=operator)
+        done += check(path_case(seed, options="WITH IMPLICIT WINDOWS", counting=False), path=operator)
+        done += check(path_case(seed, brackets="WITH STATIC"), path=operator)
         seed += 1
