@@ -110,7 +110,8 @@ class _Builder:
 
     def build(self, plan: PhysicalPlan, demand: Demand) -> Operator:
         """The operator of a plan; equal plans that are to tell everything are one operator with several readers."""
-        if demand != _ALL or isinstance(plan, (physical.ProjectPlan, physical.CopyPlan, physical.ValuesPlan)):
+        alone = (physical.ProjectPlan, physical.CopyPlan, physical.ValuesPlan, physical.ImplicitPlan)
+        if demand != _ALL or isinstance(plan, alone):
             return self._built(plan, demand)
         for known, shared in self._shared:
             if known == plan:
