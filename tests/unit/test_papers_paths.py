@@ -1,7 +1,7 @@
 """The running example of the papers on regular path queries: `(follows/mentions)+` in a window of 15.
 
-The text gives the edges (x, y), (y, u), (z, u), (v, y) and (w, u) with their times, and the trees; the times of the others
-are such that those trees arise.
+The text gives the edges (x, y), (y, u), (z, u), (v, y) and (w, u) with their times, and the trees; the times of the
+others are such that those trees arise.
 """
 
 from __future__ import annotations
