@@ -251,6 +251,12 @@ class _Reader:
             raise self._unexpected(wrong, f"an option after WITH: {expected}", known) from None
         self.position += len(words)
         self.options.add(option)
+        if {Option.SIMPLE_PATHS, Option.SHORTEST_PATHS} <= self.options:
+            raise self.source.error(
+                "SHORTEST PATHS is not for SIMPLE PATHS",
+                start,
+                hint="WITH SIMPLE PATHS, PATHS names the simple path that lasts longest.",
+            )
         if {Option.PATHS, Option.SHORTEST_PATHS} <= self.options:
             raise self.source.error(
                 "PATHS and SHORTEST PATHS ask for different witnesses", start, hint="Choose one of them."

@@ -22,12 +22,43 @@ OPS = {-1: "-", 0: "=", 1: "+"}
 
 
 @dataclass(frozen=True, slots=True)
+class PathColumns:
+    """Paths of the changes of a batch: change `i` has the paths `first[i]` to `first[i + 1]`, exclusive.
+
+    `ends` are where a path begins and ends, `edge_first` its first edge, as `first` of changes; `edges` are
+    triples, `until` their ends of validity. `broken` says which of its edges ended a path that is no more, or -1.
+    Terms are codes, as in the batch.
+    """
+
+    first: NDArray[np.int64]
+    ends: NDArray[np.int32]
+    edge_first: NDArray[np.int64]
+    edges: NDArray[np.int32]
+    until: NDArray[np.int64]
+    broken: NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """A path that a result names, edge by edge as N-Triples texts, and until when each edge is valid.
+
+    `broken` is the edge whose expiry or deletion ended it, where the result has left.
+    """
+
+    start: str
+    end: str
+    edges: tuple[tuple[str, str, str], ...]
+    until: tuple[Instant | None, ...]
+    broken: tuple[str, str, str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Change:
     """One solution that entered (`+`), left (`-`) or is part of the answer (`=`) at an instant.
 
     `bindings` maps variable names to rdflib terms; unbound variables are absent. `until` is when the
-    solution will leave if nothing else arrives (None: not by itself). An ASK query has `boolean`, a
-    CONSTRUCT query `triple` (N-Triples texts) instead of bindings.
+    solution will leave if nothing else arrives (None: not by itself). `paths` are there where the query asks
+    for them. An ASK query has `boolean`, a CONSTRUCT query `triple` (N-Triples texts) instead of bindings.
     """
 
     query: str
@@ -35,7 +66,7 @@ class Change:
     op: str
     bindings: dict[str, Any]
     until: Instant | None = None
-    paths: tuple[Any, ...] = ()
+    paths: tuple[Path, ...] = ()
     boolean: bool | None = None
     triple: tuple[str, str, str] | None = None
 
@@ -67,12 +98,13 @@ class ChangeBatch:
     codes: NDArray[np.int32]
     terms: Sequence[str]
     boolean: NDArray[np.bool_] | None = None
+    paths: PathColumns | None = None
 
     def __len__(self) -> int:
         return len(self.at)
 
     def __iter__(self) -> Iterator[Change]:
-        for at, op, until, row, boolean in self.rows():
+        for number, (at, op, until, row, boolean) in enumerate(self.rows()):
             bindings: dict[str, Any] = {}
             triple: tuple[str, str, str] | None = None
             if self.form is Form.CONSTRUCT:
@@ -87,9 +119,25 @@ class ChangeBatch:
                 OPS[op],
                 bindings,
                 Instant(until) if until < FOREVER and op >= 0 else None,
+                paths=self.paths_of(number),
                 boolean=boolean,
                 triple=triple,
             )
+
+    def paths_of(self, number: int) -> tuple[Path, ...]:
+        """The paths of one change."""
+        if self.paths is None:
+            return ()
+        columns, terms = self.paths, self.terms
+        found = []
+        for path in range(int(columns.first[number]), int(columns.first[number + 1])):
+            chosen = slice(int(columns.edge_first[path]), int(columns.edge_first[path + 1]))
+            edges = tuple((terms[s], terms[p], terms[o]) for s, p, o in columns.edges[chosen].tolist())
+            until = tuple(Instant(end) if end < FOREVER else None for end in columns.until[chosen].tolist())
+            start, end = columns.ends[path].tolist()
+            broken = int(columns.broken[path])
+            found.append(Path(terms[start], terms[end], edges, until, edges[broken] if broken >= 0 else None))
+        return tuple(found)
 
     def rows(self) -> Iterator[tuple[int, int, int, list[int], bool | None]]:
         """(at, op, until, codes, boolean) of each change, as plain Python values."""
@@ -97,7 +145,10 @@ class ChangeBatch:
         return zip(self.at.tolist(), self.op.tolist(), self.until.tolist(), self.codes.tolist(), booleans, strict=True)
 
     def to_arrow(self) -> pyarrow.Table:
-        """A table: query, at, op, until, and a column of N-Triples texts per variable (dictionary encoded)."""
+        """A table: query, at, op, until, and a column of N-Triples texts per variable (dictionary encoded).
+
+        Where the query asks for paths, a column of lists of them: from, to, edges, until, broken.
+        """
         import pyarrow as pa
 
         time = pa.timestamp("ms", tz="UTC")
@@ -111,7 +162,29 @@ class ChangeBatch:
         }
         if self.boolean is not None:
             columns["boolean"] = pa.array(self.boolean)
+        if self.paths is not None:
+            columns["paths"] = self._arrow_paths(time)
         return pa.table(columns | _term_columns(self.variables, self.codes, self.terms))
+
+    def _arrow_paths(self, time: pyarrow.DataType) -> pyarrow.Array:
+        import pyarrow as pa
+
+        edge = pa.list_(pa.string(), 3)
+        path = [("from", pa.string()), ("to", pa.string()), ("edges", pa.list_(edge)), ("until", pa.list_(time))]
+        rows = [
+            [
+                {
+                    "from": path.start,
+                    "to": path.end,
+                    "edges": path.edges,
+                    "until": [None if end is None else end.milliseconds for end in path.until],
+                    "broken": path.broken,
+                }
+                for path in self.paths_of(number)
+            ]
+            for number in range(len(self))
+        ]
+        return pa.array(rows, pa.list_(pa.struct([*path, ("broken", edge)])))
 
 
 def _term_columns(

@@ -11,14 +11,15 @@ import os
 import shutil
 import zipfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from spectra.changes import ChangeBatch
+from spectra.changes import ChangeBatch, PathColumns
+from spectra.clock import FOREVER
 from spectra.continuous import QueryState
 from spectra.dictionary.dictionary import Dictionary
 from spectra.engine import Engine
@@ -175,6 +176,7 @@ def saved(engine: Engine) -> State:
                     hint="Register all queries first.",
                 )
             rows, columns = window.views.rows(), window.views.columns
+            rows = rows[columns.valid_to[rows] < FOREVER]  # what is static is there again with the query
             name = f"window.{at}.{number}"
             saving.arrays[f"{name}.valid_from"] = columns.valid_from[rows]
             saving.arrays[f"{name}.valid_to"] = columns.valid_to[rows]
@@ -280,6 +282,9 @@ def saved_changes(batches: Sequence[ChangeBatch]) -> State:
             values = getattr(batch, column)
             if values is not None:
                 arrays[f"change.{at}.{column}"] = values
+        if batch.paths is not None:
+            for path_column in fields(PathColumns):
+                arrays[f"change.{at}.paths.{path_column.name}"] = getattr(batch.paths, path_column.name)
     return State({"changes": facts}, arrays)
 
 
@@ -292,7 +297,9 @@ def restored_changes(engine: Engine, state: State) -> list[ChangeBatch]:
         at_, op, until, codes = (state.arrays[f"change.{at}.{name}"] for name in ("at", "op", "until", "codes"))
         boolean = state.arrays.get(f"change.{at}.boolean")
         variables = () if boolean is not None else query.operator.variables
-        batches.append(
-            ChangeBatch(query.name, query.query.form, variables, at_, op, until, codes, known["terms"], boolean)
-        )
+        paths: PathColumns | None = None
+        if f"change.{at}.paths.first" in state.arrays:
+            paths = PathColumns(*(state.arrays[f"change.{at}.paths.{one.name}"] for one in fields(PathColumns)))
+        form, terms = query.query.form, known["terms"]
+        batches.append(ChangeBatch(query.name, form, variables, at_, op, until, codes, terms, boolean, paths))
     return batches

@@ -506,7 +506,8 @@ def _engine(options: argparse.Namespace, *, append: bool = False) -> Iterator[En
     from spectra.engine import Engine
     from spectra.streams.quarantine import Quarantine
 
-    engine = Engine(state_limit=getattr(options, "state_limit", None))
+    state_limit, path_budget = getattr(options, "state_limit", None), getattr(options, "path_budget", None)
+    engine = Engine(state_limit=state_limit, path_budget=path_budget)
     path, strict = getattr(options, "quarantine", None), getattr(options, "strict", False)
     with Quarantine(path, strict, append=append) as quarantine:
         engine.quarantine = quarantine
@@ -633,6 +634,9 @@ def _add_input(parser: argparse.ArgumentParser) -> None:
         help="stop at the last event, with windows still open",
     )
     parser.add_argument("--state-limit", type=_bytes, metavar="SIZE", help="most bytes of state: 500MB, 2GB, …")
+    parser.add_argument(
+        "--path-budget", type=int, metavar="N", help="most states that simple paths may take at one event"
+    )
 
 
 def _bytes(text: str) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,17 +12,20 @@ from numpy.typing import NDArray
 
 from spectra.algebra.explain import explain
 from spectra.algebra.nodes import Node, Source
-from spectra.changes import Change, ChangeBatch, Snapshot
+from spectra.changes import Change, ChangeBatch, PathColumns, Snapshot
 from spectra.clock import NO_END, Instant
 from spectra.composition import DerivedTriples, derived_triples
 from spectra.dictionary.dictionary import Dictionary
 from spectra.dictionary.holder import Holder
 from spectra.operators.build import Demand, build
 from spectra.operators.contract import Deltas
+from spectra.operators.path.rspq import PATH_BUDGET
+from spectra.operators.relational.implicit import Implicit
 from spectra.planner.physical import PhysicalPlan, explain_physical
 from spectra.report import AnswerReport, AskReport, ChangeReport, Evaluations, Progress, Told, report_for
 from spectra.sparql.composed import makes_stream
-from spectra.sparql.query import ContinuousQuery, Form, OutputOperator, Policy
+from spectra.sparql.query import ContinuousQuery, Form, Option, OutputOperator, Policy
+from spectra.witnesses import Witnesses
 
 if TYPE_CHECKING:
     from spectra.views.view import WindowViews
@@ -55,8 +58,12 @@ class Query:
         on_remove: Callable[[Query], None],
         *,
         idle: bool = False,
+        path_budget: int | None = None,
     ) -> None:
-        """`idle`: another shard tells all changes, and this one none, not even that an ASK is false."""
+        """`idle`: another shard tells all changes, and this one none, not even that an ASK is false.
+
+        `path_budget` is how many states simple paths may take at one instant.
+        """
         self.query = query
         self.name = query.name
         self.streams = frozenset(window.stream for window in query.windows)
@@ -67,10 +74,14 @@ class Query:
         self.holder = Holder(dictionary)
         last_seen = Evaluations(query).last_seen
         demand = _demand(query, physical)
-        self.operator = build(physical, views, dictionary, self.holder, demand, query.base, last_seen)
+        budget = PATH_BUDGET if path_budget is None else path_budget
+        self.operator = build(physical, views, dictionary, self.holder, demand, query.base, last_seen, budget)
         self._report = report_for(query, len(self.operator.variables), self.holder.hold, keyed=physical.keyed)
+        self._witnesses: Witnesses | None = None
+        if query.options & {Option.PATHS, Option.SHORTEST_PATHS}:
+            self._witnesses = Witnesses(query, views, dictionary, self.operator.variables, budget)
         self._begun: Deltas | None = None
-        self._last: tuple[Deltas, Told]
+        self._last = _nothing(len(self.operator.variables))
         self.now = NO_END
         self._listeners: list[tuple[asyncio.AbstractEventLoop, asyncio.Queue[Change | None]]] = []
         self.removed = False
@@ -88,8 +99,7 @@ class Query:
         """What the last batch changed, as far as it is to be told now."""
         if self._idle:
             self.now = progress.upto
-            nothing = Deltas.empty(len(self.operator.variables))
-            return self._decoded(Told(nothing.at, nothing.sign, nothing.until, nothing.rows))
+            return self._decoded(_nothing(len(self.operator.variables))[1])
         before = self._report.pending.rows.ravel()
         begun = self._begin(int(progress.events[0])) if self._is_first(progress) else []
         deltas = Deltas.concatenate([*begun, self.operator.process()])
@@ -134,8 +144,12 @@ class Query:
             now=self.now,
             reported=self.reported,
             pending=report.pending,
-            answer=report.answer() if isinstance(report, AnswerReport) else Deltas.empty(width),
+            answer=Deltas.empty(width),
         )
+        if isinstance(report, AnswerReport):
+            state.answer = report.answer()
+        elif isinstance(self.operator, Implicit):
+            state.answer = self.operator.current(self.now)
         if isinstance(report, AskReport):
             state.count, state.last = report.value
         return state
@@ -153,16 +167,28 @@ class Query:
         report = self._report
         report.pending = state.pending
         self.holder.hold(state.pending.rows.ravel(), np.zeros(0, np.int32))
+        if isinstance(self.operator, Implicit):
+            self.operator.resume(_rows_after(state.answer, state.pending))
         if isinstance(report, AnswerReport):
             report.resume(state.answer)
         elif isinstance(report, AskReport):
             report.resume(state.count, state.last)
 
     def _decoded(self, told: Told) -> ChangeBatch:
-        terms, codes = _with_texts(told.rows, self._dictionary)
+        paths: PathColumns | None = None
+        also = np.zeros(0, np.int32)
+        if self._witnesses is not None:
+            paths, also = self._witnesses.of(told)
+        terms, codes = _with_texts(np.append(told.rows.ravel(), also), self._dictionary)
+        if paths is not None and len(also):
+            of_ids = codes[-len(also) :]
+            paths = replace(
+                paths, ends=of_ids[np.searchsorted(also, paths.ends)], edges=of_ids[np.searchsorted(also, paths.edges)]
+            )
+        codes = codes[: told.rows.size].reshape(told.rows.shape)
         variables = () if self.query.form is Form.ASK else self.operator.variables
         return ChangeBatch(
-            self.name, self.query.form, variables, told.at, told.op, told.until, codes, terms, told.boolean
+            self.name, self.query.form, variables, told.at, told.op, told.until, codes, terms, told.boolean, paths
         )
 
     def snapshot(self) -> Snapshot:
@@ -217,6 +243,22 @@ class Query:
     def counters(self) -> dict[str, int]:
         """What the top operator has counted."""
         return self.operator.counters
+
+
+def _rows_after(answer: Deltas, pending: Deltas) -> NDArray[np.int32]:
+    """The set of rows of an answer after what an evaluation has not seen yet."""
+    rows = dict.fromkeys(map(tuple, answer.rows.tolist()))
+    for sign, row in zip(pending.sign.tolist(), map(tuple, pending.rows.tolist()), strict=True):
+        if sign > 0:
+            rows[row] = None
+        else:
+            rows.pop(row, None)
+    return np.array(list(rows), np.int32).reshape(len(rows), answer.rows.shape[1])
+
+
+def _nothing(width: int) -> tuple[Deltas, Told]:
+    deltas = Deltas.empty(width)
+    return deltas, Told(deltas.at, deltas.sign, deltas.until, deltas.rows)
 
 
 def _indented(text: str) -> str:

@@ -20,29 +20,33 @@ from spectra.clock import FOREVER, TimeLike, milliseconds
 from spectra.continuous import Query
 from spectra.dictionary.dictionary import Dictionary
 from spectra.dictionary.hashing import hash_text
-from spectra.errors import QueryError, ResourceError
+from spectra.errors import QueryError, ResourceError, UnsupportedError
 from spectra.planner.division import divided, division, sees_everything
 from spectra.planner.physical import (
+    PathChoice,
+    PathOperator,
     PatternOperator,
     PhysicalPlan,
     ValuesPlan,
     physical_plan,
     sources,
     wanted_triples,
+    with_implicit_windows,
+    with_path_operator,
     with_pattern_operator,
 )
 from spectra.position import Position
 from spectra.reorder import EncodedEvents
 from spectra.sparql import parse_query
 from spectra.sparql.composed import in_order, makes_stream, producers_of
-from spectra.sparql.query import ContinuousQuery
+from spectra.sparql.query import ContinuousQuery, Option
 from spectra.sparql.rspql import DEFAULT_NAME
 from spectra.static import Triple, load_static
 from spectra.streams.contract import EventSource
 from spectra.streams.distinct import DistinctTerms
 from spectra.streams.memory import from_triples
 from spectra.streams.quarantine import Quarantine
-from spectra.timeline import ANY_STREAM, Timeline
+from spectra.timeline import ANY_STREAM, Timeline, WindowState
 from spectra.views.batch import EventBatch
 from spectra.views.summary import Summary
 from spectra.views.view import WindowViews
@@ -60,13 +64,27 @@ class Engine:
         Most bytes that views and operators may take together; `ResourceError` beyond.
     pattern : {"tpjoin", "siblings", "recompute"}
         The operator that matches basic graph patterns.
+    path : {"auto", "spath", "rapq"}
+        The operator that follows paths, where they may repeat vertices.
+    path_budget : int, optional
+        Most states that simple paths may take at one instant; `ResourceError` beyond.
     """
 
-    def __init__(self, *, state_limit: int | None = None, pattern: PatternOperator = "tpjoin") -> None:
-        if pattern not in get_args(PatternOperator):
-            known = ", ".join(get_args(PatternOperator))
-            raise QueryError(f"there is no pattern operator {pattern!r}", hint=f"Choose one of {known}.")
+    def __init__(
+        self,
+        *,
+        state_limit: int | None = None,
+        pattern: PatternOperator = "tpjoin",
+        path: PathChoice = "auto",
+        path_budget: int | None = None,
+    ) -> None:
+        for kind, name, choices in (("pattern", pattern, PatternOperator), ("path", path, PathChoice)):
+            if name not in get_args(choices):
+                known = ", ".join(get_args(choices))
+                raise QueryError(f"there is no {kind} operator {name!r}", hint=f"Choose one of {known}.")
         self._pattern = pattern
+        self._path: PathChoice = path
+        self._path_budget = path_budget
         self.dictionary = Dictionary()
         self.quarantine = Quarantine()
         self.events = 0
@@ -108,29 +126,53 @@ class Engine:
             if query.name == DEFAULT_NAME:
                 query = replace(query, name=self._free_name())
         self._check_names(query)
+        if shard is not None and query.options & {Option.PATHS, Option.SHORTEST_PATHS}:
+            raise UnsupportedError("WITH PATHS is not told by shards", place=query.places.get("PATHS"))
+        if shard is not None and producers_of(query, [other.query for other in self.queries]):
+            raise UnsupportedError("a shard has only a part of another query's output", place=query.windows[0].place)
         logical = from_sparql(query)
         physical, idle = _part(query, physical_plan(logical), shard)
         physical = with_pattern_operator(physical, self._pattern)
+        physical = with_path_operator(physical, self._path_operator(query))
+        if Option.IMPLICIT_WINDOWS in query.options:
+            physical = with_implicit_windows(physical)
         static_triples = {
             graph: _static_triples(query, physical, graph, static or {}, Path(folder))
             for graph in sources(physical)
             if graph.static
         }
+        of_windows = {
+            window.name: _static_triples(query, physical, GraphSource(window.name), static or {}, Path(folder))
+            for window in query.windows
+            if window.spec.with_static
+        }
         timeline = self._timeline(query)
         states = {window.name: timeline.window(window.stream, window.spec, self.events) for window in query.windows}
         views = {GraphSource(name): state.views for name, state in states.items()}
         views |= {graph: WindowViews() for graph in static_triples}
-        registered = Query(query, logical, physical, views, self.dictionary, self._remove, idle=idle)
+        registered = Query(
+            query, logical, physical, views, self.dictionary, self._remove, idle=idle, path_budget=self._path_budget
+        )
         for window_name, state in states.items():
             patterns, everything = wanted_triples(physical, GraphSource(window_name))
             state.want(registered, patterns, everything or (sees_everything(query) and not idle))
             if state not in timeline.windows:
                 timeline.windows.append(state)
-        self._load_static(registered, {graph: (views[graph], rows) for graph, rows in static_triples.items()})
+        self._load_static(
+            registered,
+            {graph: (views[graph], rows) for graph, rows in static_triples.items()},
+            [(states[name], rows) for name, rows in of_windows.items()],
+        )
         timeline.add(registered)
         self._queries[query.name] = registered
         self._summaries.clear()
         return registered
+
+    def _path_operator(self, query: ContinuousQuery) -> PathOperator:
+        """What follows the paths of a query."""
+        if Option.SIMPLE_PATHS in query.options:
+            return "rspq"
+        return "spath" if self._path == "auto" else self._path
 
     def _free_name(self) -> str:
         """A name for a plain query that is not taken."""
@@ -170,27 +212,32 @@ class Engine:
             )
         return self._timelines.setdefault(lateness, Timeline(lateness, self.dictionary, self._check_limit))
 
-    def _load_static(self, registered: Query, graphs: dict[GraphSource, tuple[WindowViews, list[Triple]]]) -> None:
-        """Put static triples into their views, for ever, and let the query's operators take them."""
-        if not graphs:
+    def _load_static(
+        self,
+        registered: Query,
+        graphs: dict[GraphSource, tuple[WindowViews, list[Triple]]],
+        windows: list[tuple[WindowState, list[Triple]]],
+    ) -> None:
+        """Put static triples into their views, for ever, and let the query's operators take them.
+
+        `windows` are those of which static triples are a part.
+        """
+        if not graphs and not windows:
             return
+        for state, triples in windows:
+            state.fix(self._static_ids(triples), self.dictionary)
         for views, triples in graphs.values():
-            batch = from_triples(ANY_STREAM, 0, triples, ())
-            ids = self.dictionary.encode(batch.text, batch.start, batch.length, batch.tag, batch.hashes)
-            views.apply(
-                triples=ids,
-                sign=np.ones(len(triples), np.int8),
-                event_first=np.array([0, len(triples)], np.int64),
-                event_time=np.zeros(1, np.int64),
-                event_position=np.zeros(1, np.int64),
-                event_end=np.full(1, FOREVER, np.int64),
-                horizon=0,
-            )
+            ids = self._static_ids(triples)
+            views.fill_static(ids)
             registered.holder.hold(views.entered_terms(), np.zeros(0, np.int32))
         registered.load_static()
-        for views, _ in graphs.values():
+        for views in [*(views for views, _ in graphs.values()), *(state.views for state, _ in windows)]:
             views.vacuum()
         self.dictionary.reclaim()
+
+    def _static_ids(self, triples: list[Triple]) -> NDArray[np.int32]:
+        batch = from_triples(ANY_STREAM, 0, triples, ())
+        return self.dictionary.encode(batch.text, batch.start, batch.length, batch.tag, batch.hashes)
 
     def _remove(self, query: Query) -> None:
         del self._queries[query.name]
@@ -475,8 +522,8 @@ def _part(query: ContinuousQuery, physical: PhysicalPlan, shard: tuple[int, int]
 def _static_triples(
     query: ContinuousQuery, physical: PhysicalPlan, graph: GraphSource, given: Mapping[str, Any], folder: Path
 ) -> list[Triple]:
-    """The triples of a static graph that the query can use."""
-    names = query.static if graph.name == "" else (graph.name,)
+    """The triples of a static graph that the query can use; of the default graph those that it can use in a window."""
+    names = query.static if graph.name == "" or not graph.static else (graph.name,)
     triples = {triple for iri in names for triple in load_static(iri, folder, given)}
     patterns, everything = wanted_triples(physical, graph)
     return [triple for triple in sorted(triples) if everything or any(wanted.fits(triple) for wanted in patterns)]

@@ -12,7 +12,7 @@ from typing import Any, Protocol, TextIO
 
 import numpy as np
 
-from spectra.changes import OPS, ChangeBatch
+from spectra.changes import OPS, ChangeBatch, Path
 from spectra.clock import FOREVER, date_time
 from spectra.dictionary.terms import XSD_STRING, literal_parts, to_json
 from spectra.errors import QueryError
@@ -87,6 +87,7 @@ def rows_of(batch: ChangeBatch, first: int, last: int) -> ChangeBatch:
         until=batch.until[chosen],
         codes=batch.codes[chosen],
         boolean=None if batch.boolean is None else batch.boolean[chosen],
+        paths=None if batch.paths is None else replace(batch.paths, first=batch.paths.first[first : last + 1]),
     )
 
 
@@ -160,14 +161,23 @@ class JsonWriter:
         render = _json_text if batch.form is Form.CONSTRUCT else _json_term
         terms = {code: render(batch.terms[code]) for code in used[used >= 0].tolist()}
         names = [f"{_json_text(name)}:" for name in batch.variables]
-        for at, op, until, row, _ in batch.rows():
+        for number, (at, op, until, row, _) in enumerate(batch.rows()):
             if batch.form is Form.CONSTRUCT:
                 what = f'"triple":[{",".join([terms[code] for code in row])}]'
             else:
                 bound = [name + terms[code] for name, code in zip(names, row, strict=True) if code >= 0]
                 what = f'"bindings":{{{",".join(bound)}}}'
             ending = f',"until":"{times[until]}"' if until < FOREVER and op >= 0 else ""
+            if batch.paths is not None:
+                ending += f',"paths":[{",".join(self._path(path) for path in batch.paths_of(number))}]'
             yield f"{start}{times[at]}{ops[op]}{what}{ending}}}\n"
+
+    def _path(self, path: Path) -> str:
+        told: dict[str, Any] = {"from": path.start, "to": path.end, "edges": path.edges}
+        told["until"] = [None if end is None else self._times[end.milliseconds] for end in path.until]
+        if path.broken is not None:
+            told["broken"] = path.broken
+        return json.dumps(told, ensure_ascii=False, separators=(",", ":"))
 
 
 def _json_text(text: str) -> str:

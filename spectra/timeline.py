@@ -48,6 +48,8 @@ class WindowState:
     alone: bool = True
     queries: list[Query] = field(default_factory=list)
     events: int = 0
+    # triples of the static graph that are part of this window for ever
+    fixed: NDArray[np.int32] = field(default_factory=lambda: np.zeros((0, 3), np.int32))
     # the latest end of content that was dropped because no query can use it
     unused_end: int = NO_END
     # of the last portion: times of the events, and of those with which a count window closed
@@ -142,6 +144,8 @@ class WindowState:
         usable = self._summary.usable(events.triples)
         if not self.alone:
             usable[usable] = self._passing(events.triples[usable], dictionary)
+        if len(self.fixed):  # what is static cannot be deleted by an event
+            usable = usable & ~((events.sign < 0) & np.isin(_keys(events.triples), _keys(self.fixed)))
         if usable.all():
             return events.triples, events.sign, events.event_first
         return events.triples[usable], events.sign[usable], np.append(0, np.cumsum(usable))[events.event_first]
@@ -156,6 +160,12 @@ class WindowState:
         assert self._summary is not None
         passing = self._summary.passing(triples, terms)
         return np.ones(len(triples), np.bool_) if passing is None else passing
+
+    def fix(self, triples: NDArray[np.int32], dictionary: Dictionary) -> None:
+        """Hold static triples for ever."""
+        self.fixed = triples
+        self.views.fill_static(triples)
+        dictionary.retain(self.views.entered_terms())
 
     def fill(
         self,
@@ -181,6 +191,11 @@ class WindowState:
         return np.concatenate([columns.subject[rows], columns.predicate[rows], columns.object[rows]])
 
 
+def _keys(triples: NDArray[np.int32]) -> NDArray[np.void]:
+    """Triples as values that can be compared as a whole."""
+    return np.ascontiguousarray(triples).view(np.dtype((np.void, 3 * triples.itemsize))).ravel()
+
+
 class Timeline:
     """The windows and queries of one lateness."""
 
@@ -194,8 +209,13 @@ class Timeline:
         self._check_limit = check_limit
 
     def window(self, stream: str, spec: WindowSpec, since: int) -> WindowState:
-        """A window that has seen nothing yet: one that is there already, or a new one."""
+        """A window that has seen nothing yet: one that is there already, or a new one.
+
+        What has static triples of a query in it is of that query alone.
+        """
         for state in self.windows:
+            if spec.with_static or state.spec.with_static:
+                continue
             same = (state.spec.kind, state.spec.range, state.spec.step, state.spec.t0) == (
                 spec.kind,
                 spec.range,
@@ -371,7 +391,7 @@ def _held(states: list[WindowState]) -> tuple[NDArray[np.int64], NDArray[np.int6
     at = np.concatenate([state.views.log.at for state in states])
     change = np.sign(np.concatenate([state.views.log.kind for state in states])).astype(np.int64)
     order = np.argsort(at, kind="stable")
-    now = sum(state.views.live for state in states)
+    now = sum(state.views.live - len(state.fixed) for state in states)
     steps = np.cumsum(change[order])
     before = now - (int(steps[-1]) if len(steps) else 0)
     return np.concatenate(([NO_END], at[order])), np.concatenate(([before], before + steps))

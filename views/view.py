@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from spectra.clock import NO_END
+from spectra.clock import FOREVER, NO_END
 from spectra.views.kernels.apply import (
     NEVER,
     LogColumns,
@@ -183,6 +183,18 @@ class WindowViews:
         arrival_times(self.columns, np.ascontiguousarray(triples), times)
         return times
 
+    def fill_static(self, triples: NDArray[np.int32]) -> None:
+        """Put triples into these views for ever, as one event at time 0."""
+        self.apply(
+            triples,
+            np.ones(len(triples), np.int8),
+            np.array([0, len(triples)], np.int64),
+            np.zeros(1, np.int64),
+            np.zeros(1, np.int64),
+            np.full(1, FOREVER, np.int64),
+            0,
+        )
+
     def fill(self, triples: NDArray[np.int32], valid_from: NDArray[np.int64], valid_to: NDArray[np.int64]) -> None:
         """Put the rows of a saved window into this empty one; its log then says that they entered.
 
@@ -252,9 +264,9 @@ class WindowViews:
 
     @property
     def latest_end(self) -> int:
-        """The greatest end of validity of anything held, `NO_END` for an empty window."""
-        rows = self.rows()
-        return int(self.columns.valid_to[rows].max()) if len(rows) else NO_END
+        """The greatest end of validity of anything held that has one, `NO_END` where nothing has."""
+        ends = self.columns.valid_to[self.rows()]
+        return int(ends[ends < FOREVER].max(initial=NO_END))
 
     @property
     def nbytes(self) -> int:

@@ -2,7 +2,8 @@
 
 Property paths keep SPARQL's bags: `/`, `|` and negated property sets keep duplicates, `*`, `+`, `?`
 do not. So a path is taken apart at its sequences and alternatives down to the operators that give
-sets, unless nobody can see duplicates (DISTINCT, ASK, CONSTRUCT): then it is one automaton.
+sets, unless nobody can see duplicates (DISTINCT, ASK, CONSTRUCT) or no vertex may be repeated: then it
+is one automaton.
 """
 
 from __future__ import annotations
@@ -39,17 +40,19 @@ _FALSE = '"false"^^<http://www.w3.org/2001/XMLSchema#boolean>'
 
 def from_sparql(query: ContinuousQuery) -> Node:
     """The logical plan of a query; refuses what this version does not evaluate."""
-    for option in query.options:
-        raise _unsupported(query, f"WITH {option.value}", "WITH", _OPTION_HINTS.get(option))
     for window in query.windows:
+        if Option.IMPLICIT_WINDOWS in query.options and window.spec.kind is not WindowKind.TIME:
+            raise UnsupportedError(
+                "WITH IMPLICIT WINDOWS is for time windows",
+                place=window.place,
+                detail="In other windows nothing tells what expires from what is deleted.",
+            )
         if window.spec.kind is WindowKind.EVENT:
             raise UnsupportedError(
                 "the window [EVENT] is not evaluated yet",
                 place=window.place,
                 hint="[ELEMENTS 1 STEP 1] holds the latest event.",
             )
-        if window.spec.with_static:
-            raise UnsupportedError("WITH STATIC is not evaluated yet", place=window.place)
     translation = _Translation(query)
     if query.form is Form.CONSTRUCT:
         used = dict.fromkeys(t.name for triple in query.template for t in _terms(triple) if isinstance(t, Variable))
@@ -62,13 +65,6 @@ def from_sparql(query: ContinuousQuery) -> Node:
     if query.form is Form.ASK:
         return nodes.Project((), root)
     return root
-
-
-_OPTION_HINTS = {
-    Option.PATHS: None,
-    Option.SIMPLE_PATHS: "Without it, paths may repeat vertices.",
-    Option.IMPLICIT_WINDOWS: "Without it, a result leaves when its triples expire.",
-}
 
 
 def _terms(triple: syntax.TriplePattern) -> tuple[Term, Term, Term]:
@@ -368,7 +364,8 @@ class _Translation:
     def _basic(self, part: syntax.TriplePattern | syntax.PathPattern, source: Source, bags: bool) -> Node:
         if isinstance(part, syntax.TriplePattern):
             return nodes.WScan(source, part.subject, part.predicate, part.object)
-        if bags:
+        # a simple path is one as a whole, so it cannot be put together from its parts
+        if bags and Option.SIMPLE_PATHS not in self._query.options:
             return self._path_in_bags(part.subject, part.path, part.object, source)
         return self._path_as_set(part.subject, part.path, part.object, source)
 

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
+from spectra.algebra.explain import path_text
 from spectra.algebra.nodes import Source
+from spectra.automata import is_conflict_free
 from spectra.dictionary.dictionary import Dictionary
 from spectra.dictionary.holder import Holder
 from spectra.errors import UnsupportedError
 from spectra.operators.contract import UNBOUND, Operator
+from spectra.operators.path.rapq import RApq
+from spectra.operators.path.rspq import PATH_BUDGET, RSpq
 from spectra.operators.path.spath import SPath
 from spectra.operators.pattern.recompute import Recompute
 from spectra.operators.pattern.siblings import Siblings
@@ -23,6 +28,7 @@ from spectra.operators.relational.construct import Construct
 from spectra.operators.relational.distinct import Distinct
 from spectra.operators.relational.fresh import Fresh
 from spectra.operators.relational.group import Aggregated, Group, Terms
+from spectra.operators.relational.implicit import Implicit
 from spectra.operators.relational.join import HashJoin
 from spectra.operators.relational.shared import Shared
 from spectra.operators.relational.slice import Slice
@@ -67,14 +73,16 @@ def build(
     demand: Demand,
     base: str | None = None,
     last_seen: LastSeen | None = None,
+    path_budget: int = PATH_BUDGET,
 ) -> Operator:
     """The operators of a plan. A count window's ends are no times, so there every removal is told.
 
-    `last_seen` says which instants one evaluation sees together.
+    `last_seen` says which instants one evaluation sees together; `path_budget` is how many states simple paths
+    may take at one instant.
     """
     if not _looks_at_instants(plan):
         last_seen = None
-    return _Builder(views, dictionary, holder, base, last_seen).build(plan, demand)
+    return _Builder(views, dictionary, holder, base, last_seen, path_budget).build(plan, demand)
 
 
 def _looks_at_instants(plan: PhysicalPlan) -> bool:
@@ -91,8 +99,10 @@ class _Builder:
         holder: Holder,
         base: str | None,
         last_seen: LastSeen | None,
+        path_budget: int,
     ) -> None:
         self._last_seen = last_seen
+        self._path_budget = path_budget
         self._views = views
         self._dictionary = dictionary
         self._holder = holder
@@ -101,7 +111,8 @@ class _Builder:
 
     def build(self, plan: PhysicalPlan, demand: Demand) -> Operator:
         """The operator of a plan; equal plans that are to tell everything are one operator with several readers."""
-        if demand != _ALL or isinstance(plan, (physical.ProjectPlan, physical.CopyPlan, physical.ValuesPlan)):
+        alone = (physical.ProjectPlan, physical.CopyPlan, physical.ValuesPlan, physical.ImplicitPlan)
+        if demand != _ALL or isinstance(plan, alone):
             return self._built(plan, demand)
         for known, shared in self._shared:
             if known == plan:
@@ -129,11 +140,11 @@ class _Builder:
                     extensions=demand.extensions,
                 )
             case physical.SPathPlan():
-                return self._spath(plan, demand, None)
+                return self._path(plan, demand, None)
             case physical.OwnedPlan(variable, shard, shards, physical.SPathPlan(root=Variable(root)) as path) if (
                 root == variable
             ):
-                return self._spath(path, demand, self._owned(shard, shards))
+                return self._path(path, demand, self._owned(shard, shards))
             case physical.OwnedPlan(variable, shard, shards, inner):
                 return Owned(self.build(inner, demand), variable, self._owned(shard, shards))
             case physical.HashJoinPlan(left, right, certain):
@@ -164,6 +175,8 @@ class _Builder:
                 return Project(self.build(inner, demand), names)
             case physical.DistinctPlan(inner):
                 return Distinct(self.build(inner, _ALL))
+            case physical.ImplicitPlan(inner):
+                return Implicit(Distinct(self.build(inner, _ALL)), self._holder.hold)
             case physical.GroupPlan(keys, aggregates, inner):
                 source_operator = self.build(inner, _ALL)
                 functions = [self._aggregated(name, aggregate, source_operator) for name, aggregate in aggregates]
@@ -188,9 +201,16 @@ class _Builder:
                 ]
                 return Construct(source_operator, terms, self._dictionary.text)
 
-    def _spath(self, plan: physical.SPathPlan, demand: Demand, owned: _Owned | None) -> SPath:
+    def _path(self, plan: physical.SPathPlan, demand: Demand, owned: _Owned | None) -> Operator:
         views = self._views[plan.source]
-        return SPath(
+        make: Callable[..., Operator] = SPath
+        if plan.operator == "rapq":
+            make = RApq
+        elif plan.operator == "rspq" and is_conflict_free(plan.dfa):
+            make = partial(RApq, simple=True)
+        elif plan.operator == "rspq":
+            make = partial(RSpq, budget=self._path_budget, label=path_text(plan.path))
+        return make(
             views,
             plan.dfa,
             self._end(plan.root),

@@ -18,6 +18,7 @@ from spectra.oracle.dataset import Dataset, TripleSet
 from spectra.oracle.expressions import Scope, Solution, truths, values
 from spectra.oracle.multiset import Compatible, Solutions, canonical, join, minus
 from spectra.oracle.paths import ends, inverse
+from spectra.oracle.simple_paths import simple_ends
 from spectra.oracle.substitute import substitute
 from spectra.oracle.walk import walk
 from spectra.sparql.syntax import (
@@ -49,13 +50,16 @@ from spectra.sparql.syntax import (
 )
 
 
-def evaluate(pattern: Pattern, dataset: Dataset, *, now: int = 0, base: str | None = None) -> Solutions:
+def evaluate(
+    pattern: Pattern, dataset: Dataset, *, now: int = 0, base: str | None = None, simple: bool = False
+) -> Solutions:
     """The multiset of solutions, in the order that ORDER BY asks for.
 
     `now` is the instant of the evaluation in milliseconds, for NOW(); `base` resolves IRI().
-    What has no order by the query comes, under LIMIT and OFFSET, in the order of its texts.
+    What has no order by the query comes, under LIMIT and OFFSET, in the order of its texts. With
+    `simple`, paths repeat no vertex.
     """
-    return _Evaluation(dataset, dataset.default, dataset.named, now, base).solutions(pattern)
+    return _Evaluation(dataset, dataset.default, dataset.named, now, base, simple).solutions(pattern)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +71,7 @@ class _Evaluation:
     named: Mapping[str, TripleSet]
     now: int
     base: str | None
+    simple: bool
     existing: dict[tuple[Pattern, frozenset[tuple[str, str]]], bool] = field(default_factory=dict)
 
     def solutions(self, pattern: Pattern) -> Solutions:
@@ -116,7 +121,7 @@ class _Evaluation:
                 raise UnsupportedError("SERVICE is never evaluated")
 
     def _within(self, active: TripleSet, named: Mapping[str, TripleSet]) -> _Evaluation:
-        return _Evaluation(self.dataset, active, named, self.now, self.base)
+        return _Evaluation(self.dataset, active, named, self.now, self.base, self.simple)
 
     # --- basic graph patterns --------------------------------------------------------------
 
@@ -173,11 +178,12 @@ class _Evaluation:
                 if value != other:
                     return []
         path: PathExpression = pattern.path
+        follow = simple_ends if self.simple else ends
         if start is not None:
-            return [(start, other) for other in ends(self.active, path, start) if end is None or other == end]
+            return [(start, other) for other in follow(self.active, path, start) if end is None or other == end]
         if end is not None:
-            return [(other, end) for other in ends(self.active, inverse(path), end)]
-        return [(node, other) for node in self.active.nodes for other in ends(self.active, path, node)]
+            return [(other, end) for other in follow(self.active, inverse(path), end)]
+        return [(node, other) for node in self.active.nodes for other in follow(self.active, path, node)]
 
     # --- the other patterns ----------------------------------------------------------------
 

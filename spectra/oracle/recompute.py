@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
-from spectra.errors import UnsupportedError
 from spectra.oracle.construct import construct
 from spectra.oracle.dataset import Dataset, Triple, TripleSet, WindowGraphs
 from spectra.oracle.evaluate import evaluate
 from spectra.oracle.multiset import canonical
-from spectra.oracle.schedule import Schedule
+from spectra.oracle.schedule import Evaluation, Schedule
 from spectra.oracle.walk import walk
 from spectra.oracle.windows import Content, Event
-from spectra.sparql.query import ContinuousQuery, Form, Option, OutputOperator
+from spectra.sparql.query import ContinuousQuery, Form, Option, OutputOperator, Policy, Report
 from spectra.sparql.syntax import Call
 
 #: A solution as sorted (variable, text) pairs.
@@ -24,7 +23,6 @@ SolutionPairs = tuple[tuple[str, str], ...]
 #: What an answer is a multiset of: solutions, or the triples of a CONSTRUCT.
 Row = SolutionPairs | Triple
 
-_UNSUPPORTED = (Option.SIMPLE_PATHS, Option.IMPLICIT_WINDOWS)
 _KNOWN_LIMIT = 1_000
 
 
@@ -67,11 +65,12 @@ def recompute(
         Whether to find out when each row that is there will leave if nothing more arrives; that
         takes an evaluation for each instant at which something expires.
     """
-    for option in _UNSUPPORTED:
-        if option in query.options:
-            raise UnsupportedError(f"the oracle does not recompute queries WITH {option.value}")
     schedule = Schedule(query, events, drain=drain, push=mode == "push")
     snapshots = _Snapshots(query, static or {})
+    if Option.IMPLICIT_WINDOWS in query.options:
+        changes = replace(query, report=Report(Policy.ON_CONTENT_CHANGE))
+        given = _Given(Schedule(changes, events, drain=drain, push=mode == "push"), snapshots)
+        return list(_given_changes(schedule, given))
     if query.form is Form.ASK:
         return list(_truth_values(schedule, snapshots))
     return list(_changes(schedule, snapshots, until))
@@ -91,6 +90,57 @@ def _changes(schedule: Schedule, snapshots: _Snapshots, until: bool) -> Iterator
             leaving = snapshots.leaving(contents, now, evaluation.instant) if until and rows else {}
             sign = "=" if output is OutputOperator.RSTREAM else "+"
             yield from _lines(evaluation.at, sign, rows, leaving, is_graph)
+        before = now
+
+
+class _Given:
+    """Under implicit windows: the rows that have been in an answer, less those that a deletion took from one.
+
+    A row that leaves at the instant at which it would have left in any case has expired.
+    """
+
+    def __init__(self, changes: Schedule, snapshots: _Snapshots) -> None:
+        self.states: list[tuple[Evaluation, frozenset[Row]]] = []
+        rows: set[Row] = set()
+        before: Counter[Row] = Counter()
+        leaving: dict[Row, list[int | None]] = {}
+        for evaluation in changes.evaluations():
+            contents = changes.contents(evaluation)
+            now = snapshots.rows(contents, evaluation.at)
+            for row in before.keys() - now.keys():
+                end = leaving[row][-1]
+                if end is None or end > evaluation.at:
+                    rows.discard(row)
+            rows |= now.keys()
+            self.states.append((evaluation, frozenset(rows)))
+            before, leaving = now, snapshots.leaving(contents, now, evaluation.instant)
+
+    def at(self, evaluation: Evaluation) -> Counter[Row]:
+        """The rows that an evaluation sees."""
+        seen: frozenset[Row] = frozenset()
+        for change, rows in self.states:
+            if change.instant <= evaluation.instant and change.applied <= evaluation.applied:
+                seen = rows
+        return Counter(seen)
+
+
+def _given_changes(schedule: Schedule, given: _Given) -> Iterator[OracleAnswer]:
+    query = schedule.query
+    before: Counter[Row] | None = None
+    for evaluation in schedule.evaluations():
+        now = given.at(evaluation)
+        if query.form is Form.ASK:
+            if query.output is OutputOperator.RSTREAM or before is None or bool(now) != bool(before):
+                yield OracleAnswer(evaluation.at, "=", boolean=bool(now))
+        else:
+            entering, leaving = now - (before or Counter()), (before or Counter()) - now
+            is_graph = query.form is Form.CONSTRUCT
+            if query.output in (OutputOperator.DSTREAM, OutputOperator.CHANGES):
+                yield from _lines(evaluation.at, "-", leaving, {}, is_graph)
+            if query.output is OutputOperator.RSTREAM:
+                yield from _lines(evaluation.at, "=", now, {}, is_graph)
+            elif query.output is not OutputOperator.DSTREAM:
+                yield from _lines(evaluation.at, "+", entering, {}, is_graph)
         before = now
 
 
@@ -160,7 +210,8 @@ class _Snapshots:
                 content.times,
             )
         dataset = Dataset(self.default, self.named, windows)
-        solutions = evaluate(self.query.pattern, dataset, now=now, base=self.query.base)
+        simple = Option.SIMPLE_PATHS in self.query.options
+        solutions = evaluate(self.query.pattern, dataset, now=now, base=self.query.base, simple=simple)
         if self.query.form is Form.CONSTRUCT:
             return Counter(construct(self.query.template, solutions))
         return Counter(canonical(solution) for solution in solutions)

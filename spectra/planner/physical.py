@@ -13,7 +13,8 @@ from typing import Literal
 from spectra.algebra import nodes
 from spectra.algebra.explain import label, path_text
 from spectra.algebra.nodes import Node, Source
-from spectra.automata import OTHER, Dfa, inverse, minimal_dfa
+from spectra.automata import OTHER, Dfa, inverse, is_conflict_free, longest_word, minimal_dfa
+from spectra.errors import UnsupportedError
 from spectra.planner.atomic import atomic_filters, decidable_conditions
 from spectra.sparql import syntax
 from spectra.sparql.expressions import variables_of
@@ -33,6 +34,12 @@ from spectra.views.summary import Wanted, WantedTriples
 
 #: The operators that match the scans of one graph together.
 PatternOperator = Literal["tpjoin", "siblings", "recompute"]
+
+#: The operators that find the pairs of a path.
+PathOperator = Literal["spath", "rapq", "rspq"]
+
+#: What a caller may ask for where paths may repeat vertices.
+PathChoice = Literal["auto", "spath", "rapq"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +70,7 @@ class SPathPlan:
     empty: Literal["none", "constant", "terms"]
     backward: bool
     path: PathExpression
+    operator: PathOperator = "spath"
 
     @property
     def variables(self) -> tuple[str, ...]:
@@ -71,7 +79,8 @@ class SPathPlan:
     def turned(self) -> SPathPlan:
         """The same pairs by trees that grow from the other end."""
         subject, object_ = (self.target, self.root) if self.backward else (self.root, self.target)
-        return _path(nodes.Path(self.source, subject, self.path, object_), backward=not self.backward)
+        turned = _path(nodes.Path(self.source, subject, self.path, object_), backward=not self.backward)
+        return replace(turned, operator=self.operator)
 
     @property
     def keyed(self) -> bool:
@@ -276,6 +285,21 @@ class ConstructPlan:
         return False
 
 
+@dataclass(frozen=True, slots=True)
+class ImplicitPlan:
+    """The set of all solutions that the input has had, less those that were deleted."""
+
+    input: PhysicalPlan
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        return self.input.variables
+
+    @property
+    def keyed(self) -> bool:
+        return False
+
+
 PhysicalPlan = (
     TpJoinPlan
     | SPathPlan
@@ -293,6 +317,7 @@ PhysicalPlan = (
     | SlicePlan
     | FreshPlan
     | ConstructPlan
+    | ImplicitPlan
 )
 
 
@@ -486,6 +511,23 @@ def _matches_itself(path: PathExpression) -> bool:
 # --- what a plan reads, and what it looks like ----------------------------------------------
 
 
+def with_implicit_windows(plan: PhysicalPlan) -> PhysicalPlan:
+    """The plan under which a solution once given stays when its triples expire.
+
+    Refuses what lets solutions enter because something expires: there they would stay by accident.
+    """
+    waiting = [plan]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, AntiJoinPlan | GroupPlan | SlicePlan | FreshPlan):
+            raise UnsupportedError(
+                "WITH IMPLICIT WINDOWS is for queries whose solutions only leave as time passes",
+                detail="OPTIONAL, MINUS, NOT EXISTS, aggregates, LIMIT and blank nodes of a template are not such.",
+            )
+        waiting += inputs(part)
+    return ImplicitPlan(plan.input if isinstance(plan, DistinctPlan) else plan)
+
+
 def inputs(plan: PhysicalPlan) -> tuple[PhysicalPlan, ...]:
     """The plans below a plan."""
     match plan:
@@ -495,7 +537,7 @@ def inputs(plan: PhysicalPlan) -> tuple[PhysicalPlan, ...]:
             return parts
         case FilterPlan() | ExtendPlan() | CopyPlan() | OwnedPlan() | ProjectPlan() | DistinctPlan():
             return (plan.input,)
-        case GroupPlan() | SlicePlan() | FreshPlan() | ConstructPlan():
+        case GroupPlan() | SlicePlan() | FreshPlan() | ConstructPlan() | ImplicitPlan():
             return (plan.input,)
         case _:
             return ()
@@ -517,6 +559,22 @@ def with_pattern_operator(plan: PhysicalPlan, operator: PatternOperator) -> Phys
             return replace(plan, input=with_pattern_operator(plan.input, operator))
         case _:
             return plan
+
+
+def with_path_operator(plan: PhysicalPlan, operator: PathOperator) -> PhysicalPlan:
+    """The same plan with one operator for all paths."""
+    match plan:
+        case SPathPlan():
+            return replace(plan, operator=operator)
+        case HashJoinPlan(left, right, _) | AntiJoinPlan(left, right, _):
+            sides = with_path_operator(left, operator), with_path_operator(right, operator)
+            return replace(plan, left=sides[0], right=sides[1])
+        case UnionPlan(parts):
+            return UnionPlan(tuple(with_path_operator(part, operator) for part in parts))
+        case TpJoinPlan() | ValuesPlan():
+            return plan
+        case _:
+            return replace(plan, input=with_path_operator(plan.input, operator))
 
 
 def wanted_triples(
@@ -574,6 +632,14 @@ def sources(plan: PhysicalPlan) -> set[Source]:
             return set().union(*(sources(below) for below in inputs(plan)))
 
 
+def _conflicts(dfa: Dfa) -> str:
+    """Whether simple paths may have to be searched for."""
+    if is_conflict_free(dfa):
+        return "free of conflicts by itself"
+    longest = longest_word(dfa)
+    return "may conflict" if longest is None else f"may conflict, at most {longest} edges"
+
+
 def explain_physical(plan: PhysicalPlan, depth: int = 0) -> str:
     """The physical plan as indented text."""
     names = " ".join(f"?{name}" for name in plan.variables)
@@ -583,7 +649,9 @@ def explain_physical(plan: PhysicalPlan, depth: int = 0) -> str:
             text += "".join(f"\n{'  ' * (depth + 1)}{label(scan)}" for scan in scans)
         case SPathPlan():
             end = "object" if plan.backward else "subject"
-            text = f"spath({names}) {path_text(plan.path)}: {plan.dfa.states} states, trees from the {end}"
+            text = f"{plan.operator}({names}) {path_text(plan.path)}: {plan.dfa.states} states, trees from the {end}"
+            if plan.operator == "rspq":
+                text += f", {_conflicts(plan.dfa)}"
             if plan.empty != "none":
                 text += f", empty path matches {'the terms of the graph' if plan.empty == 'terms' else 'the constant'}"
         case HashJoinPlan(left, right, certain):

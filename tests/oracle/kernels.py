@@ -104,3 +104,28 @@ def grouped_by_time(
     events: list[tuple[int, list[tuple[int, Triple]]]],
 ) -> list[tuple[int, list[list[tuple[int, Triple]]]]]:
     return [(time, [ops for _, ops in group]) for time, group in itertools.groupby(events, key=lambda event: event[0])]
+
+
+def simple_pairs(content: dict[Triple, int], dfa, encode) -> dict[tuple[int, int], int]:
+    """(x, y) -> latest end of a non-empty path from x to y without a repeated vertex that the automaton accepts."""
+    named = {encode(predicate) for predicate in dfa.mentioned}
+    steps: dict[int, list[tuple[object, int, int]]] = {}
+    for (s, p, o), end in content.items():
+        for label in dfa.labels:
+            if (label.predicate and encode(label.predicate) == p) or (not label.predicate and p not in named):
+                source, target = (o, s) if label.backward else (s, o)
+                steps.setdefault(source, []).append((label, target, end))
+    best: dict[tuple[int, int], int] = {}
+
+    def extend(path: list[int], state: int, end: int) -> None:
+        if len(path) > 1 and state in dfa.accepting:
+            pair = path[0], path[-1]
+            best[pair] = max(end, best.get(pair, end))
+        for label, target, edge_end in steps.get(path[-1], ()):
+            following = dfa.moves[state].get(label)
+            if following is not None and target not in path:
+                extend([*path, target], following, min(end, edge_end))
+
+    for root in steps:
+        extend([root], 0, FOREVER)
+    return best

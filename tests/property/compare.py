@@ -15,7 +15,7 @@ from spectra.dictionary.terms import canonical
 from spectra.engine import Engine
 from spectra.oracle import OracleAnswer, recompute
 from spectra.oracle.walk import walk
-from spectra.planner.physical import PatternOperator
+from spectra.planner.physical import PathChoice, PatternOperator
 from spectra.sparql import syntax
 from spectra.sparql.query import ContinuousQuery, Form, OutputOperator, Policy
 from spectra.sparql.scope import visible
@@ -226,15 +226,20 @@ def closed(case: Case, query: ContinuousQuery) -> tuple[Case, bool]:
     return replace(case, events=(*case.events, end)), False
 
 
-def check(case: Case, modes: Sequence[str] = ("run", "cut", "push"), pattern: PatternOperator = "tpjoin") -> int:
-    """Compare the case in each mode of feeding, with one operator for patterns; the number of comparisons."""
+def check(
+    case: Case,
+    modes: Sequence[str] = ("run", "cut", "push"),
+    pattern: PatternOperator = "tpjoin",
+    path: PathChoice = "auto",
+) -> int:
+    """Compare the case in each mode of feeding, with these operators; the number of comparisons."""
     query = case.query()
     case, drain = closed(case, query)
     done = 0
     for mode in modes:
         if mode == "push" and not may_push(case, query):
             continue
-        engine = Engine(pattern=pattern)
+        engine = Engine(pattern=pattern, path=path)
         engine.register(query, static=case.static)
         if mode == "push":
             told = pushed(engine, case.events, drain=drain)

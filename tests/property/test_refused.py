@@ -33,11 +33,7 @@ def text(
         (text("WINDOW ex:w { GRAPH ?e { ?x ex:p ?y } }"), "GRAPH"),
         (text("WINDOW ex:w { ?x ex:p ?y } SERVICE ex:far { ?x ex:q ?z }"), "SERVICE"),
         (text(spec="EVENT"), "EVENT"),
-        (text(spec="RANGE 10ms STEP 5ms WITH STATIC"), "WITH STATIC"),
-        (text(options="WITH PATHS "), "WITH PATHS"),
-        (text(options="WITH SHORTEST PATHS "), "WITH SHORTEST PATHS"),
-        (text(options="WITH SIMPLE PATHS "), "WITH SIMPLE PATHS"),
-        (text(options="WITH IMPLICIT WINDOWS "), "WITH IMPLICIT WINDOWS"),
+        (text(spec="ELEMENTS 3", options="WITH IMPLICIT WINDOWS "), "WITH IMPLICIT WINDOWS"),
     ],
 )
 def test_refused_with_its_place(query: str, names: str) -> None:

@@ -58,6 +58,17 @@ QUERIES = {
     "WHERE { WINDOW :w { ?a :p+ ?b } }",
     "static": f"REGISTER RSTREAM :q AS SELECT * FROM NAMED WINDOW :w ON :s [RANGE 10s STEP 2s] FROM <{PEOPLE}> "
     "WHERE { WINDOW :w { ?a :p ?b } ?b :knows ?c }",
+    "simple": "REGISTER CHANGES :q WITH SIMPLE PATHS AS SELECT * FROM NAMED WINDOW :w ON :s [RANGE 10s STEP 2s] "
+    "WHERE { WINDOW :w { ?a (:p/:q)+ ?b } }",
+    "implicit": "REGISTER CHANGES :q WITH IMPLICIT WINDOWS AS SELECT * FROM NAMED WINDOW :w ON :s [RANGE 10s STEP 2s] "
+    "WHERE { WINDOW :w { ?a :p/:p ?b } }",
+    "implicit on close": "REGISTER RSTREAM :q WITH IMPLICIT WINDOWS AS SELECT * "
+    "FROM NAMED WINDOW :w ON :s [RANGE 10s STEP 2s] WHERE { WINDOW :w { ?a :p/:p ?b } }",
+    "implicit, periodic": "REGISTER CHANGES :q WITH IMPLICIT WINDOWS AS SELECT * "
+    "FROM NAMED WINDOW :w ON :s [RANGE 10s STEP 2s REPORT PERIODIC 7s] WHERE { WINDOW :w { ?a :p/:p ?b } }",
+    "static edges": "REGISTER CHANGES :q AS SELECT * "
+    f"FROM NAMED WINDOW :w ON :s [RANGE 10s STEP 2s WITH STATIC] FROM <{PEOPLE}> "
+    "WHERE { WINDOW :w { ?a (:p|:knows)+ ?b } }",
     "construct": "REGISTER ISTREAM :q AS CONSTRUCT { ?b :r ?a } FROM NAMED WINDOW :w ON :s [RANGE 10s STEP 2s] "
     "WHERE { WINDOW :w { ?a :p ?b } }",
 }

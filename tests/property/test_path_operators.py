@@ -1,0 +1,61 @@
+"""Every operator for paths, forced, against the oracle: all of the path grammar, graphs of every kind, deletions.
+
+`SPECTRA_LONG_CASES` sets the size of the long run; `pytest -m long -n 2` shares it out.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import get_args
+
+import pytest
+
+from spectra.planner.physical import PathChoice
+from tests.property.compare import check
+from tests.property.path_cases import path_case
+
+OPERATORS: tuple[PathChoice, ...] = get_args(PathChoice)[1:]
+CHUNKS = 20
+
+
+@pytest.mark.parametrize("operator", OPERATORS)
+@pytest.mark.parametrize("chunk", range(8))
+def test_any_path(chunk: int, operator: PathChoice) -> None:
+    for number in range(20):
+        check(path_case(100 * chunk + number), path=operator)
+
+
+@pytest.mark.parametrize("chunk", range(8))
+def test_any_simple_path(chunk: int) -> None:
+    for number in range(20):
+        check(path_case(100 * chunk + number, options="WITH SIMPLE PATHS"))
+
+
+@pytest.mark.parametrize("operator", OPERATORS)
+@pytest.mark.parametrize("chunk", range(4))
+def test_implicit_windows(chunk: int, operator: PathChoice) -> None:
+    for number in range(20):
+        check(path_case(100 * chunk + number, options="WITH IMPLICIT WINDOWS", counting=False), path=operator)
+
+
+@pytest.mark.parametrize("operator", OPERATORS)
+@pytest.mark.parametrize("options", ["", "WITH SIMPLE PATHS", "WITH IMPLICIT WINDOWS"])
+def test_static_edges_in_the_window(options: str, operator: PathChoice) -> None:
+    for number in range(30):
+        counting = "IMPLICIT" not in options
+        check(path_case(number, options=options, brackets="WITH STATIC", counting=counting), path=operator)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("operator", OPERATORS)
+@pytest.mark.parametrize("chunk", range(CHUNKS))
+def test_many_paths(chunk: int, operator: PathChoice) -> None:
+    wanted = int(os.environ.get("SPECTRA_LONG_CASES", "20000")) / CHUNKS / len(OPERATORS)
+    seed = int(os.environ.get("SPECTRA_LONG_SEED", "1")) * 10_000_000 + chunk * 100_000
+    done = 0
+    while done < wanted:
+        done += check(path_case(seed), path=operator)
+        done += check(path_case(seed, options="WITH SIMPLE PATHS"), path=operator)
+        done += check(path_case(seed, options="WITH IMPLICIT WINDOWS", counting=False), path=operator)
+        done += check(path_case(seed, brackets="WITH STATIC"), path=operator)
+        seed += 1

@@ -1,0 +1,177 @@
+"""PATH by rspq: at every instant the pairs that a simple path connects, against an enumeration of all of them."""
+
+from __future__ import annotations
+
+import os
+import random
+from collections import Counter
+
+import pytest
+
+from spectra.automata import is_conflict_free, longest_word, minimal_dfa, suffix_containment
+from spectra.clock import FOREVER
+from spectra.errors import ResourceError
+from spectra.operators.path.rspq import RSpq
+from spectra.sparql.syntax import (
+    AlternativePath,
+    InversePath,
+    Link,
+    NegatedPropertySet,
+    OneOrMorePath,
+    RepeatPath,
+    SequencePath,
+    ZeroOrMorePath,
+    ZeroOrOnePath,
+)
+from spectra.views.view import WindowViews
+from tests.oracle.kernels import PlainWindow, simple_pairs, terms_with_end, widest_pairs
+from tests.unit.operators.harness import columns_of, compare, random_stream
+
+A, B, C = Link("1"), Link("2"), Link("3")
+FREE = {
+    "a*": ZeroOrMorePath(A),
+    "a+": OneOrMorePath(A),
+    "(a|b)*": ZeroOrMorePath(AlternativePath((A, B))),
+    "(a|^b)+": OneOrMorePath(AlternativePath((A, InversePath(B)))),
+    "a": A,
+    "a|^a": AlternativePath((A, InversePath(A))),
+    "a*/b*": SequencePath((ZeroOrMorePath(A), ZeroOrMorePath(B))),
+    "(!a)+": OneOrMorePath(NegatedPropertySet(("1",), None)),
+}
+CONFLICTING = {
+    "(a/b)+": OneOrMorePath(SequencePath((A, B))),
+    "(a/b)*": ZeroOrMorePath(SequencePath((A, B))),
+    "a/b*": SequencePath((A, ZeroOrMorePath(B))),
+    "a/b*/c": SequencePath((A, ZeroOrMorePath(B), C)),
+    "(a/a)+": OneOrMorePath(SequencePath((A, A))),
+    "a{2,3}": RepeatPath(A, 2, 3),
+    "a{2,}": RepeatPath(A, 2, None),
+    "a/b/c": SequencePath((A, B, C)),
+    "(a/^a)+": OneOrMorePath(SequencePath((A, InversePath(A)))),
+    "a?/b+": SequencePath((ZeroOrOnePath(A), OneOrMorePath(B))),
+    "(!(a|^b)/c)*": ZeroOrMorePath(SequencePath((NegatedPropertySet(("1",), ("2",)), C))),
+}
+PATHS = FREE | CONFLICTING
+ENDS = {"variables": ("x", "y"), "one variable": ("x", "x"), "constant root": (5, "y"), "both constant": (5, 6)}
+
+
+def check(name, ends, seed, vertices=5, events=40):
+    rng = random.Random(f"{name} {ends} {seed}")
+    dfa = minimal_dfa(PATHS[name])
+    root, target = ENDS[ends]
+    step = rng.choice([1, 2, 5])
+    window = PlainWindow(range=step * rng.choice([1, 2, 3, 5]), step=step, counting=seed % 4 == 3)
+    deletions = rng.choice([0, 0.05, 0.3])
+    predicates = rng.choice([(1,), (1, 2), (1, 2, 3)])
+    stream = random_stream(rng, events=events, vertices=vertices, deletions=deletions, predicates=predicates)
+
+    def expected(content):
+        pairs = simple_pairs(content, dfa, int)
+        if dfa.accepts_empty:
+            pairs.update({(term, term): end for term, end in terms_with_end(content).items()})
+            pairs.update({(term, term): FOREVER for term in (root, target) if isinstance(term, int)})
+        rows = Counter()
+        for (x, y), end in pairs.items():
+            binding = {}
+            for term, value in ((root, x), (target, y)):
+                if (binding.setdefault(term, value) if isinstance(term, str) else term) != value:
+                    break
+            else:
+                rows[tuple(binding.values()), end] += 1
+        return rows
+
+    compare(rng, stream, window, lambda views: RSpq(views, dfa, root, target, int), expected)
+
+
+@pytest.mark.parametrize("name", PATHS)
+@pytest.mark.parametrize("ends", ENDS)
+def test_deltas_add_up_to_the_pairs(name, ends):
+    for seed in range(4):
+        check(name, ends, seed)
+
+
+@pytest.mark.parametrize("name", CONFLICTING)
+def test_graphs_of_nine_vertices(name):
+    check(name, "variables", 1, vertices=9, events=25)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("chunk", range(20))
+def test_many_graphs(chunk):
+    wanted = int(os.environ.get("SPECTRA_LONG_CASES", "20000")) // 20
+    first = int(os.environ.get("SPECTRA_LONG_SEED", "1")) * 10_000_000 + chunk * 100_000
+    rng = random.Random(first)
+    for seed in range(first, first + wanted):
+        check(
+            rng.choice(list(PATHS)), rng.choice(list(ENDS)), seed, rng.choice((3, 4, 5, 6, 9)), rng.choice((8, 20, 30))
+        )
+
+
+# --- which paths cannot conflict ------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", FREE)
+def test_a_conflict_free_path_connects_what_any_path_connects(name):
+    dfa = minimal_dfa(FREE[name])
+    assert is_conflict_free(dfa)
+    rng = random.Random(name)
+    for _ in range(20):
+        content = {t: rng.randrange(1, 9) for _, ops in random_stream(rng, events=12, deletions=0) for _, t in ops}
+        widest = {pair: end for pair, end in widest_pairs(content, dfa, int).items() if pair[0] != pair[1]}
+        assert simple_pairs(content, dfa, int) == widest
+
+
+@pytest.mark.parametrize("name", CONFLICTING)
+def test_a_path_that_may_conflict_does_so_on_some_graph(name):
+    dfa = minimal_dfa(CONFLICTING[name])
+    assert not is_conflict_free(dfa)
+    rng = random.Random(name)
+    for _ in range(300):
+        content = {t: 1 for _, ops in random_stream(rng, events=12, vertices=4, deletions=0) for _, t in ops}
+        widest = {pair for pair in widest_pairs(content, dfa, int) if pair[0] != pair[1]}
+        if simple_pairs(content, dfa, int).keys() != widest:
+            return
+    pytest.fail("no graph with a conflict was found")
+
+
+def test_suffix_languages():
+    # 0 -a-> 1 -b-> 2 -a-> 1: [2] is (ab)*, [0] is (ab)+
+    assert suffix_containment(minimal_dfa(PATHS["(a/b)+"])) == {(0, 0), (1, 1), (2, 2), (2, 0)}
+    assert longest_word(minimal_dfa(PATHS["a{2,3}"])) == 3
+    assert longest_word(minimal_dfa(PATHS["a+"])) is None
+
+
+# --- what it costs --------------------------------------------------------------------------
+
+
+def fed(path, events, **options):
+    window, views = PlainWindow(range=100, step=1), WindowViews()
+    operator = RSpq(views, minimal_dfa(path), "x", "y", int, label="the path", **options)
+    for time, operations in events:
+        views.apply(*columns_of([(time, operations)], window), time)
+        operator.process()
+        views.vacuum()
+    return operator
+
+
+def test_without_a_conflict_nothing_is_searched():
+    # a tree: no vertex can be repeated
+    events = [(at, [(1, (10 + at // 2, 1 + at % 2, 11 + at))]) for at in range(20)]
+    operator = fed(CONFLICTING["(a/b)+"], events)
+    assert operator.counters["searches"] == 0
+    assert operator.counters["nodes"] > 15
+
+
+def test_a_loop_at_the_root_is_given_up_at_once():
+    # 10 -a-> v -b-> … -b-> 10 -b-> 99, with 20 vertices that b connects in every way: all leads through 10 again
+    clique = [(1, (20 + i, 2, 20 + j)) for i in range(20) for j in range(20) if i != j]
+    events = [(1, [(1, (10, 1, 20)), *clique, (1, (39, 2, 10)), (1, (10, 2, 99))])]
+    operator = fed(CONFLICTING["a/b*"], events, budget=10_000)
+    assert operator.counters["conflicts"] > 0
+
+
+def test_beyond_the_budget_the_query_stops():
+    clique = [(1, (20 + i, 1, 20 + j)) for i in range(14) for j in range(14) if i != j]
+    with pytest.raises(ResourceError, match="the simple paths of the path take more than 500 states at one event"):
+        # 15 steps of one kind among 14 vertices: there is no such path, and no end of trying
+        fed(RepeatPath(A, 15, 15), [(1, clique)], budget=500)
