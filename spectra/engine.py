@@ -58,13 +58,18 @@ class Engine:
         Most bytes that views and operators may take together; `ResourceError` beyond.
     pattern : {"tpjoin", "siblings", "recompute"}
         The operator that matches basic graph patterns.
+    lazy : bool
+        Join nothing until every triple pattern of a basic graph pattern has a triple. It never changes an answer.
     """
 
-    def __init__(self, *, state_limit: int | None = None, pattern: PatternOperator = "tpjoin") -> None:
+    def __init__(
+        self, *, state_limit: int | None = None, pattern: PatternOperator = "tpjoin", lazy: bool = True
+    ) -> None:
         if pattern not in get_args(PatternOperator):
             known = ", ".join(get_args(PatternOperator))
             raise QueryError(f"there is no pattern operator {pattern!r}", hint=f"Choose one of {known}.")
         self._pattern = pattern
+        self._lazy = lazy
         self.dictionary = Dictionary()
         self.quarantine = Quarantine()
         self.events = 0
@@ -108,7 +113,7 @@ class Engine:
         self._check_names(query)
         logical = from_sparql(query)
         physical, idle = _part(query, physical_plan(logical), shard)
-        physical = with_pattern_operator(physical, self._pattern)
+        physical = with_pattern_operator(physical, self._pattern, lazy=self._lazy)
         static_triples = {
             graph: _static_triples(query, physical, graph, static or {}, Path(folder))
             for graph in sources(physical)

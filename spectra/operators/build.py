@@ -29,7 +29,7 @@ from spectra.operators.relational.slice import Slice
 from spectra.operators.relational.stateless import Copy, Extend, Filter, Owned, Project, Together, Union, Values
 from spectra.planner import physical
 from spectra.planner.division import owner
-from spectra.planner.physical import PatternOperator, PhysicalPlan
+from spectra.planner.physical import PhysicalPlan
 from spectra.sparql.expressions import Compiled, Context, compile_expression
 from spectra.sparql.syntax import Aggregate, Expression, Term, Variable
 from spectra.views.view import WindowViews
@@ -50,12 +50,6 @@ class Demand:
 LastSeen = Callable[[NDArray[np.int64]], "NDArray[np.int64] | None"]
 
 _ALL = Demand(removals=True, extensions=True)
-
-_PATTERN: dict[PatternOperator, type[TpJoin] | type[Siblings] | type[Recompute]] = {
-    "tpjoin": TpJoin,
-    "siblings": Siblings,
-    "recompute": Recompute,
-}
 
 
 def build(
@@ -118,15 +112,8 @@ class _Builder:
 
     def _operator(self, plan: PhysicalPlan, demand: Demand) -> Operator:
         match plan:
-            case physical.TpJoinPlan(source, scans, projected):
-                views = self._views[source]
-                return _PATTERN[plan.operator](
-                    views,
-                    [(self._end(s.subject), self._end(s.predicate), self._end(s.object)) for s in scans],
-                    projected,
-                    removals=demand.removals or views.counting,
-                    extensions=demand.extensions,
-                )
+            case physical.TpJoinPlan():
+                return self._pattern(plan, demand)
             case physical.SPathPlan():
                 return self._spath(plan, demand, None)
             case physical.OwnedPlan(variable, shard, shards, physical.SPathPlan(root=Variable(root)) as path) if (
@@ -189,6 +176,19 @@ class _Builder:
                     for triple in template
                 ]
                 return Construct(source_operator, terms, self._dictionary.text)
+
+    def _pattern(self, plan: physical.TpJoinPlan, demand: Demand) -> Operator:
+        views = self._views[plan.source]
+        patterns = [(self._end(s.subject), self._end(s.predicate), self._end(s.object)) for s in plan.scans]
+        removals, extensions = demand.removals or views.counting, demand.extensions
+        match plan.operator:
+            case "tpjoin":
+                return TpJoin(views, patterns, plan.variables, removals=removals, extensions=extensions, lazy=plan.lazy)
+            case "siblings":
+                # it links every triple as it comes, and a value that some pattern lacks stops its search at once
+                return Siblings(views, patterns, plan.variables, removals=removals, extensions=extensions)
+            case "recompute":
+                return Recompute(views, patterns, plan.variables, lazy=plan.lazy)
 
     def _spath(self, plan: physical.SPathPlan, demand: Demand, owned: _Owned | None) -> SPath:
         views = self._views[plan.source]

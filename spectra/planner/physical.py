@@ -36,12 +36,16 @@ PatternOperator = Literal["tpjoin", "siblings", "recompute"]
 
 @dataclass(frozen=True, slots=True)
 class TpJoinPlan:
-    """Scans of one graph, matched together by an operator; `keyed` where no two solutions are equal."""
+    """Scans of one graph, matched together by an operator; `keyed` where no two solutions are equal.
+
+    `lazy`: nothing is joined until every scan has a triple.
+    """
 
     source: Source
     scans: tuple[nodes.WScan, ...]
     variables: tuple[str, ...]
     operator: PatternOperator = "tpjoin"
+    lazy: bool = True
 
     @property
     def keyed(self) -> bool:
@@ -500,20 +504,23 @@ def inputs(plan: PhysicalPlan) -> tuple[PhysicalPlan, ...]:
             return ()
 
 
-def with_pattern_operator(plan: PhysicalPlan, operator: PatternOperator) -> PhysicalPlan:
+def with_pattern_operator(plan: PhysicalPlan, operator: PatternOperator, *, lazy: bool = True) -> PhysicalPlan:
     """The same plan with one operator for all scans that are matched together."""
+
+    def below(inner: PhysicalPlan) -> PhysicalPlan:
+        return with_pattern_operator(inner, operator, lazy=lazy)
+
     match plan:
         case TpJoinPlan():
-            return replace(plan, operator=operator)
+            return replace(plan, operator=operator, lazy=lazy)
         case HashJoinPlan(left, right, _) | AntiJoinPlan(left, right, _):
-            sides = with_pattern_operator(left, operator), with_pattern_operator(right, operator)
-            return replace(plan, left=sides[0], right=sides[1])
+            return replace(plan, left=below(left), right=below(right))
         case UnionPlan(parts):
-            return UnionPlan(tuple(with_pattern_operator(part, operator) for part in parts))
+            return UnionPlan(tuple(map(below, parts)))
         case FilterPlan() | ExtendPlan() | CopyPlan() | OwnedPlan() | ProjectPlan() | DistinctPlan():
-            return replace(plan, input=with_pattern_operator(plan.input, operator))
+            return replace(plan, input=below(plan.input))
         case GroupPlan() | SlicePlan() | FreshPlan() | ConstructPlan():
-            return replace(plan, input=with_pattern_operator(plan.input, operator))
+            return replace(plan, input=below(plan.input))
         case _:
             return plan
 

@@ -10,12 +10,16 @@ from numpy.typing import NDArray
 from spectra.errors import ResourceError
 from spectra.operators.contract import Deltas
 from spectra.operators.kernels.output import new_output
-from spectra.operators.kernels.tpjoin import PatternColumns, match_log
+from spectra.operators.kernels.tpjoin import SKIPPED, PatternColumns, match_log
 from spectra.views.kernels.apply import ENTERED, LogColumns
 from spectra.views.view import OBJECT, PREDICATE, SUBJECT, WindowViews
 
 #: Sets of variables and of patterns are bits of one integer.
 _MOST = 60
+
+#: What the counters of the automaton count: look-ups in an index, rows looked at, rows joined, executions that a state
+#: without a row stopped, log entries passed over because some view is empty.
+COUNTERS = ("probes", "candidates", "joined", "stopped", "skipped")
 
 #: (subject, predicate, object): a term id, or a variable's name.
 EncodedPattern = tuple[int | str, int | str, int | str]
@@ -25,7 +29,8 @@ class TpJoin:
     """Solutions of a basic graph pattern, as deltas.
 
     `removals` and `extensions` say whether a consumer asks for solutions that leave and for ends
-    that move; what nobody asks for is not computed.
+    that move; what nobody asks for is not computed. `lazy`: nothing is joined until every triple pattern
+    has a row in its view, since no solution can be there before.
     """
 
     def __init__(
@@ -36,14 +41,16 @@ class TpJoin:
         *,
         removals: bool = True,
         extensions: bool = True,
+        lazy: bool = True,
     ) -> None:
         self.variables = tuple(projected)
         self._views = views
         self._removals = removals
         self._extensions = extensions
+        self._lazy = lazy
         views.require(required_indexes(patterns))
         self._pattern = pattern_columns(patterns, projected)
-        self._counts = np.zeros(2, np.int64)
+        self._counts = np.zeros(SKIPPED + 1, np.int64)
         self._reserve(1024)
 
     def _reserve(self, room: int) -> None:
@@ -51,21 +58,26 @@ class TpJoin:
 
     @property
     def counters(self) -> dict[str, int]:
-        """Index probes and candidate rows looked at, so far."""
-        return {"probes": int(self._counts[0]), "candidates": int(self._counts[1])}
+        """What the automaton has done so far."""
+        return dict(zip(COUNTERS, self._counts.tolist(), strict=True))
+
+    @property
+    def cardinalities(self) -> tuple[int, ...]:
+        """How many rows the view of each triple pattern holds."""
+        return tuple(self._pattern.held.tolist())
 
     def initial(self, at: int) -> Deltas:
         return Deltas.empty(len(self.variables))
 
     def process(self) -> Deltas:
-        return self._match(self._views.log.columns, self._views.log.entries, only_first=False)
+        return self._match(self._views.log.columns, self._views.log.entries, only=-1)
 
     def current(self, at: int) -> Deltas:
         rows = self._views.rows().astype(np.int32)
         everything = LogColumns(np.full(len(rows), at, np.int64), np.full(len(rows), ENTERED, np.int8), rows)
-        return self._match(everything, len(rows), only_first=True)
+        return self._match(everything, len(rows), only=int(self._pattern.order[0]))
 
-    def _match(self, log: LogColumns, entries: int, *, only_first: bool) -> Deltas:
+    def _match(self, log: LogColumns, entries: int, *, only: int) -> Deltas:
         self._pattern.index_of[:] = self._views.index_of()
         parts = []
         first = 0
@@ -79,7 +91,8 @@ class TpJoin:
                 self._views.counting,
                 self._removals,
                 self._extensions,
-                only_first,
+                self._lazy and only < 0,
+                np.int64(only),
                 np.int64(2**31 - 2),
                 self._out,
                 self._counts,
@@ -115,14 +128,22 @@ def encoded_terms(patterns: Sequence[EncodedPattern], number: dict[str, int]) ->
 def pattern_columns(patterns: Sequence[EncodedPattern], projected: Sequence[str]) -> PatternColumns:
     """The pattern and the room for its search, as the kernels take them."""
     number = variable_numbers(patterns)
-    depths = len(patterns) + 1
+    count = len(patterns)
+    depths = count + 1
+    # a pattern of constants has a bit that is no variable's: it is looked up once, like any that nothing leads to
+    variables = [sum(1 << number[t] for t in set(p) if isinstance(t, str)) or 1 << _MOST for p in patterns]
     return PatternColumns(
         terms=encoded_terms(patterns, number),
+        variables=np.array(variables, np.int64),
         index_of=np.full(8, -1, np.int64),
         projected=np.array([number[name] for name in projected], np.int64),
+        held=np.zeros(count, np.int64),
+        order=np.arange(count),
         binding=np.zeros(max(1, len(number)), np.int32),
+        index=np.zeros((depths, count), np.int64),
+        first=np.zeros((depths, count), np.int64),
+        count=np.zeros((depths, count), np.int64),
         chosen=np.zeros(depths, np.int64),
-        index_at=np.zeros(depths, np.int64),
         cursor=np.zeros(depths, np.int64),
         bound=np.zeros(depths, np.int64),
         ends=np.zeros((depths, 2), np.int64),
