@@ -17,24 +17,23 @@ from spectra.algebra.nodes import Values
 from spectra.arrival import arrival_order, merged
 from spectra.changes import Change, ChangeBatch
 from spectra.clock import FOREVER, TimeLike, milliseconds
-from spectra.continuous import Query
+from spectra.continuous import Query, demand
 from spectra.dictionary.dictionary import Dictionary
 from spectra.dictionary.hashing import hash_text
 from spectra.errors import QueryError, ResourceError, UnsupportedError
 from spectra.planner.division import divided, division, sees_everything
+from spectra.planner.pattern_choice import PatternChoice, with_pattern_operators
 from spectra.planner.physical import (
-    PatternOperator,
     PhysicalPlan,
     ValuesPlan,
     physical_plan,
     sources,
     wanted_triples,
-    with_pattern_operator,
 )
 from spectra.position import Position
 from spectra.reorder import EncodedEvents
 from spectra.sparql import parse_query
-from spectra.sparql.query import ContinuousQuery, Form
+from spectra.sparql.query import ContinuousQuery, Form, WindowKind
 from spectra.sparql.rspql import DEFAULT_NAME
 from spectra.static import Triple, load_static
 from spectra.streams.contract import EventSource
@@ -56,17 +55,15 @@ class Engine:
     ----------
     state_limit : int, optional
         Most bytes that views and operators may take together; `ResourceError` beyond.
-    pattern : {"tpjoin", "siblings", "recompute"}
-        The operator that matches basic graph patterns.
+    pattern : {"auto", "tpjoin", "siblings", "recompute"}
+        The operator that matches basic graph patterns: the one that suits each, or one for all.
     lazy : bool
         Join nothing until every triple pattern of a basic graph pattern has a triple. It never changes an answer.
     """
 
-    def __init__(
-        self, *, state_limit: int | None = None, pattern: PatternOperator = "tpjoin", lazy: bool = True
-    ) -> None:
-        if pattern not in get_args(PatternOperator):
-            known = ", ".join(get_args(PatternOperator))
+    def __init__(self, *, state_limit: int | None = None, pattern: PatternChoice = "auto", lazy: bool = True) -> None:
+        if pattern not in get_args(PatternChoice):
+            known = ", ".join(get_args(PatternChoice))
             raise QueryError(f"there is no pattern operator {pattern!r}", hint=f"Choose one of {known}.")
         self._pattern = pattern
         self._lazy = lazy
@@ -113,7 +110,13 @@ class Engine:
         self._check_names(query)
         logical = from_sparql(query)
         physical, idle = _part(query, physical_plan(logical), shard)
-        physical = with_pattern_operator(physical, self._pattern, lazy=self._lazy)
+        physical = with_pattern_operators(
+            physical,
+            self._pattern,
+            removals=demand(query, physical).removals,
+            counted=[GraphSource(w.name) for w in query.windows if w.spec.kind is WindowKind.COUNT],
+            lazy=self._lazy,
+        )
         static_triples = {
             graph: _static_triples(query, physical, graph, static or {}, Path(folder))
             for graph in sources(physical)

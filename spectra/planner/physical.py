@@ -7,7 +7,7 @@ that nobody above asks for are not carried.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 from spectra.algebra import nodes
@@ -502,27 +502,6 @@ def inputs(plan: PhysicalPlan) -> tuple[PhysicalPlan, ...]:
             return (plan.input,)
         case _:
             return ()
-
-
-def with_pattern_operator(plan: PhysicalPlan, operator: PatternOperator, *, lazy: bool = True) -> PhysicalPlan:
-    """The same plan with one operator for all scans that are matched together."""
-
-    def below(inner: PhysicalPlan) -> PhysicalPlan:
-        return with_pattern_operator(inner, operator, lazy=lazy)
-
-    match plan:
-        case TpJoinPlan():
-            return replace(plan, operator=operator, lazy=lazy)
-        case HashJoinPlan(left, right, _) | AntiJoinPlan(left, right, _):
-            return replace(plan, left=below(left), right=below(right))
-        case UnionPlan(parts):
-            return UnionPlan(tuple(map(below, parts)))
-        case FilterPlan() | ExtendPlan() | CopyPlan() | OwnedPlan() | ProjectPlan() | DistinctPlan():
-            return replace(plan, input=below(plan.input))
-        case GroupPlan() | SlicePlan() | FreshPlan() | ConstructPlan():
-            return replace(plan, input=below(plan.input))
-        case _:
-            return plan
 
 
 def wanted_triples(plan: PhysicalPlan, source: Source) -> tuple[Wanted[str], bool]:

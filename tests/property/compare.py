@@ -15,7 +15,7 @@ from spectra.dictionary.terms import canonical
 from spectra.engine import Engine
 from spectra.oracle import OracleAnswer, recompute
 from spectra.oracle.walk import walk
-from spectra.planner.physical import PatternOperator
+from spectra.planner.pattern_choice import PatternChoice
 from spectra.sparql import syntax
 from spectra.sparql.query import ContinuousQuery, Form, OutputOperator, Policy
 from spectra.sparql.scope import visible
@@ -226,7 +226,7 @@ def closed(case: Case, query: ContinuousQuery) -> tuple[Case, bool]:
     return replace(case, events=(*case.events, end)), False
 
 
-def check(case: Case, modes: Sequence[str] = ("run", "cut", "push"), pattern: PatternOperator = "tpjoin") -> int:
+def check(case: Case, modes: Sequence[str] = ("run", "cut", "push"), pattern: PatternChoice = "auto") -> int:
     """Compare the case in each mode of feeding, with one operator for patterns; the number of comparisons."""
     query = case.query()
     case, drain = closed(case, query)
