@@ -13,6 +13,7 @@ from spectra.dictionary.dictionary import Dictionary
 from spectra.dictionary.holder import Holder
 from spectra.errors import UnsupportedError
 from spectra.operators.contract import UNBOUND, Operator
+from spectra.operators.kernels.comparison import MAYBE, YES
 from spectra.operators.path.spath import SPath
 from spectra.operators.pattern.recompute import Recompute
 from spectra.operators.pattern.siblings import Siblings
@@ -30,6 +31,7 @@ from spectra.operators.relational.stateless import Copy, Extend, Filter, Owned, 
 from spectra.planner import physical
 from spectra.planner.division import owner
 from spectra.planner.physical import PhysicalPlan
+from spectra.sparql import syntax
 from spectra.sparql.expressions import Compiled, Context, compile_expression
 from spectra.sparql.syntax import Aggregate, Expression, Term, Variable
 from spectra.views.view import WindowViews
@@ -74,6 +76,14 @@ def _looks_at_instants(plan: PhysicalPlan) -> bool:
     """Whether an operator of the plan has work to do for each instant, not only for each delta."""
     costly = (physical.AntiJoinPlan, physical.GroupPlan, physical.SlicePlan)
     return isinstance(plan, costly) or any(_looks_at_instants(below) for below in physical.inputs(plan))
+
+
+def _sides(comparison: syntax.Call) -> tuple[str, str, str]:
+    """The names of two variables that are compared, and the operator between them."""
+    left, right = comparison.arguments
+    assert isinstance(left, Variable)
+    assert isinstance(right, Variable)
+    return left.name, comparison.function, right.name
 
 
 class _Builder:
@@ -183,7 +193,20 @@ class _Builder:
         removals, extensions = demand.removals or views.counting, demand.extensions
         match plan.operator:
             case "tpjoin":
-                return TpJoin(views, patterns, plan.variables, removals=removals, extensions=extensions, lazy=plan.lazy)
+                join = TpJoin(
+                    views,
+                    patterns,
+                    plan.variables,
+                    removals=removals,
+                    extensions=extensions,
+                    lazy=plan.lazy,
+                    comparisons=[_sides(comparison) for comparison in plan.comparisons],
+                    texts=self._dictionary.canonical_texts,
+                )
+                operator: Operator = join
+                for comparison in plan.comparisons:
+                    operator = Filter(operator, *self._comparison(comparison, join))
+                return operator
             case "siblings":
                 # it links every triple as it comes, and a value that some pattern lacks stops its search at once
                 return Siblings(views, patterns, plan.variables, removals=removals, extensions=extensions)
@@ -255,6 +278,24 @@ class _Builder:
             return np.array([compiled.holds(row, context) for row in bindings], np.bool_)
 
         return decide
+
+    def _comparison(
+        self, comparison: syntax.Call, join: TpJoin
+    ) -> tuple[list[str], Callable[[NDArray[np.int32]], NDArray[np.bool_]]]:
+        """The variables of a comparison, and what decides it for solutions of the join that has evaluated it."""
+        left, function, right = _sides(comparison)
+        compiled = self._compiled(comparison, "FILTER")
+        evaluate = self._condition(compiled, [left, right])
+
+        def decide(combinations: NDArray[np.int32]) -> NDArray[np.bool_]:
+            verdicts = join.verdicts(combinations[:, 0], function, combinations[:, 1])
+            held: NDArray[np.bool_] = verdicts == YES
+            open_ = verdicts == MAYBE
+            if open_.any():
+                held[open_] = evaluate(combinations[open_])
+            return held
+
+        return [left, right], decide
 
     def _computation(self, compiled: Compiled, reads: list[str]) -> Callable[[NDArray[np.int32]], NDArray[np.int32]]:
         context = Context()

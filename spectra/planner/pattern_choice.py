@@ -1,4 +1,4 @@
-"""The choice of the operator that matches the scans of one graph together."""
+"""The choice of the operator that matches the scans of one graph together, and of what it compares while it does."""
 
 from __future__ import annotations
 
@@ -25,9 +25,13 @@ from spectra.planner.physical import (
     TpJoinPlan,
     UnionPlan,
 )
+from spectra.sparql import syntax
+from spectra.sparql.syntax import Variable
 
 #: An operator for all, or the one that suits each pattern.
 PatternChoice = Literal["auto", "tpjoin", "siblings", "recompute"]
+
+_COMPARISONS = ("=", "!=", "<", "<=", ">", ">=")
 
 
 def with_pattern_operators(
@@ -48,11 +52,17 @@ def with_pattern_operators(
         return with_pattern_operators(inner, choice, removals=removals or asks, counted=counted, lazy=lazy)
 
     match plan:
-        case TpJoinPlan(source, scans):
-            operator = choice
-            if operator == "auto":
-                operator = _suited(scans, removals=removals or source in counted)
-            return replace(plan, operator=operator, lazy=lazy)
+        case TpJoinPlan(source):
+            operator = _suited(plan, removals=removals or source in counted) if choice == "auto" else choice
+            chosen: PhysicalPlan = replace(plan, operator=operator, lazy=lazy)
+            if operator != "tpjoin":
+                # these compare finished matches
+                chosen = replace(plan, operator=operator, lazy=lazy, comparisons=())
+                for condition in plan.comparisons:
+                    chosen = FilterPlan(condition, chosen)
+            return chosen
+        case FilterPlan(syntax.Call() as condition, inner) if (inside := _compared(condition, inner)) is not None:
+            return below(inside)
         case HashJoinPlan(left, right, _) | AntiJoinPlan(left, right, _):
             return replace(plan, left=below(left, asks=True), right=below(right, asks=True))
         case UnionPlan(parts):
@@ -65,13 +75,27 @@ def with_pattern_operators(
             return plan
 
 
-def _suited(scans: tuple[WScan, ...], *, removals: bool) -> PatternOperator:
+def _compared(condition: syntax.Call, plan: PhysicalPlan) -> PhysicalPlan | None:
+    """The plan with a comparison of two variables inside the join that binds both, None where there is none."""
+    match plan:
+        case TpJoinPlan(_, scans) if condition.function in _COMPARISONS:
+            bound = {name for scan in scans for name in scan.variables}
+            names = [argument.name for argument in condition.arguments if isinstance(argument, Variable)]
+            if len(set(names)) == 2 and bound.issuperset(names):
+                return replace(plan, comparisons=(*plan.comparisons, condition))
+        case FilterPlan(_, inner) | OwnedPlan(_, _, _, inner):
+            inside = _compared(condition, inner)
+            return None if inside is None else replace(plan, input=inside)
+    return None
+
+
+def _suited(plan: TpJoinPlan, *, removals: bool) -> PatternOperator:
     """`siblings` for a cycle whose matches are withdrawn, `tpjoin` for all else.
 
     Siblings close a cycle by comparing numbers, and matches that are kept need not be found again when they
-    leave; elsewhere the automaton is as fast and keeps nothing.
+    leave; elsewhere the automaton is as fast and keeps nothing. It alone compares while it joins.
     """
-    return "siblings" if removals and is_cyclic(scans) else "tpjoin"
+    return "siblings" if removals and not plan.comparisons and is_cyclic(plan.scans) else "tpjoin"
 
 
 def is_cyclic(scans: tuple[WScan, ...]) -> bool:

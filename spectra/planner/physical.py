@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from spectra.algebra import nodes
-from spectra.algebra.explain import label, path_text
+from spectra.algebra.explain import expression_text, label, path_text
 from spectra.algebra.nodes import Node, Source
 from spectra.automata import OTHER, Dfa, inverse, minimal_dfa
 from spectra.sparql import syntax
@@ -38,7 +38,8 @@ PatternOperator = Literal["tpjoin", "siblings", "recompute"]
 class TpJoinPlan:
     """Scans of one graph, matched together by an operator; `keyed` where no two solutions are equal.
 
-    `lazy`: nothing is joined until every scan has a triple.
+    `lazy`: nothing is joined until every scan has a triple. `comparisons` are conditions between two of their variables
+    that are evaluated inside the join.
     """
 
     source: Source
@@ -46,6 +47,7 @@ class TpJoinPlan:
     variables: tuple[str, ...]
     operator: PatternOperator = "tpjoin"
     lazy: bool = True
+    comparisons: tuple[syntax.Call, ...] = ()
 
     @property
     def keyed(self) -> bool:
@@ -543,6 +545,7 @@ def explain_physical(plan: PhysicalPlan, depth: int = 0) -> str:
         case TpJoinPlan(_, scans, _):
             text = f"{plan.operator}({names})"
             text += "".join(f"\n{'  ' * (depth + 1)}{label(scan)}" for scan in scans)
+            text += "".join(f"\n{'  ' * (depth + 1)}compare[{expression_text(c)}]" for c in plan.comparisons)
         case SPathPlan():
             end = "object" if plan.backward else "subject"
             text = f"spath({names}) {path_text(plan.path)}: {plan.dfa.states} states, trees from the {end}"

@@ -226,7 +226,13 @@ def closed(case: Case, query: ContinuousQuery) -> tuple[Case, bool]:
     return replace(case, events=(*case.events, end)), False
 
 
-def check(case: Case, modes: Sequence[str] = ("run", "cut", "push"), pattern: PatternChoice = "auto") -> int:
+def check(
+    case: Case,
+    modes: Sequence[str] = ("run", "cut", "push"),
+    pattern: PatternChoice = "auto",
+    *,
+    lazy: bool = True,
+) -> int:
     """Compare the case in each mode of feeding, with one operator for patterns; the number of comparisons."""
     query = case.query()
     case, drain = closed(case, query)
@@ -234,7 +240,7 @@ def check(case: Case, modes: Sequence[str] = ("run", "cut", "push"), pattern: Pa
     for mode in modes:
         if mode == "push" and not may_push(case, query):
             continue
-        engine = Engine(pattern=pattern)
+        engine = Engine(pattern=pattern, lazy=lazy)
         engine.register(query, static=case.static)
         if mode == "push":
             told = pushed(engine, case.events, drain=drain)

@@ -136,8 +136,8 @@ def test_nothing_is_joined_before_the_third_update():
         operator = operator.source
     network.push(1, "p1 knows p2")
     network.push(2, "p1 ps ps1")
-    assert operator.counters == {"probes": 0, "candidates": 0, "joined": 0, "stopped": 0, "skipped": 2}
+    assert operator.counters == {"probes": 0, "candidates": 0, "joined": 0, "stopped": 0, "skipped": 2, "pruned": 0}
     network.push(3, "p1 pic pic1")
-    assert operator.counters == {"probes": 2, "candidates": 2, "joined": 2, "stopped": 0, "skipped": 2}
+    assert operator.counters == {"probes": 2, "candidates": 2, "joined": 2, "stopped": 0, "skipped": 2, "pruned": 0}
     network.push(4, "p1 ps ps2")
-    assert operator.counters == {"probes": 4, "candidates": 4, "joined": 4, "stopped": 0, "skipped": 2}
+    assert operator.counters == {"probes": 4, "candidates": 4, "joined": 4, "stopped": 0, "skipped": 2, "pruned": 0}

@@ -13,15 +13,18 @@ from spectra.jit import kernel
 
 @kernel
 def fits(pattern, which, subject, predicate, obj):
-    """Whether a triple matches a triple pattern by itself: its constants, and a variable that occurs twice."""
+    """Whether a triple matches a triple pattern by itself: its constants, and a variable that occurs twice.
+
+    Which pattern a triple matches is chance, so there is no branch to be guessed.
+    """
     s, p, o = pattern.terms[which, 0], pattern.terms[which, 1], pattern.terms[which, 2]
     return (
-        (p <= 0 or p == predicate)
-        and (o <= 0 or o == obj)
-        and (s <= 0 or s == subject)
-        and (s != p or subject == predicate)
-        and (s != o or subject == obj)
-        and (p != o or predicate == obj)
+        ((p <= 0) | (p == predicate))
+        & ((o <= 0) | (o == obj))
+        & ((s <= 0) | (s == subject))
+        & ((s != p) | (subject == predicate))
+        & ((s != o) | (subject == obj))
+        & ((p != o) | (predicate == obj))
     )
 
 
@@ -29,36 +32,29 @@ def fits(pattern, which, subject, predicate, obj):
 def count_row(views, pattern, row, change):
     """Count a row into (1) or out of (-1) the views of the triple patterns that it matches; these, as bits.
 
-    `pattern.order` stays sorted by the numbers.
+    `pattern.empty` gets the bits of the patterns whose views hold nothing.
     """
     matched = np.int64(0)
-    order, held = pattern.order, pattern.held
+    empty = np.int64(0)
     subject, predicate, obj = views.subject[row], views.predicate[row], views.object[row]
     for which in range(pattern.terms.shape[0]):
-        if not fits(pattern, which, subject, predicate, obj):
-            continue
-        matched |= np.int64(1) << which
-        held[which] += change
-        place = 0
-        while order[place] != which:
-            place += 1
-        while place > 0 and held[order[place - 1]] > held[which]:
-            order[place] = order[place - 1]
-            place -= 1
-        while place + 1 < order.shape[0] and held[order[place + 1]] < held[which]:
-            order[place] = order[place + 1]
-            place += 1
-        order[place] = which
+        match = np.int64(fits(pattern, which, subject, predicate, obj))
+        matched |= match << which
+        held = pattern.held[which] + match * change
+        pattern.held[which] = held
+        empty |= np.int64(held == 0) << which
+    pattern.empty[0] = empty
     return matched
 
 
 @kernel
-def lacks_rows(pattern, matched):
-    """Whether the view of some triple pattern other than the `matched` ones is empty."""
-    for place in range(pattern.order.shape[0]):
-        which = pattern.order[place]
-        if pattern.held[which] > 0:
-            return False
-        if not matched >> which & 1:
-            return True
-    return False
+def sort_states(pattern):
+    """Put the smallest views first in `pattern.order`, which is nearly sorted already."""
+    order, held = pattern.order, pattern.held
+    for last in range(1, order.shape[0]):
+        which = order[last]
+        place = last
+        while place > 0 and held[order[place - 1]] > held[which]:
+            order[place] = order[place - 1]
+            place -= 1
+        order[place] = which

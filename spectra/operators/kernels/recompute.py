@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from spectra.jit import kernel
-from spectra.operators.kernels.cardinality import count_row
+from spectra.operators.kernels.cardinality import count_row, sort_states
 from spectra.operators.kernels.rows import add_row, find_exact, remove_row
-from spectra.operators.kernels.tpjoin import SKIPPED, match_log
+from spectra.operators.kernels.tpjoin import PRUNED, SKIPPED, match_log
 from spectra.views.kernels.apply import visible
 from spectra.views.kernels.index import find_slot
 
 #: A place in the counters, after those of the automaton: how often all was computed.
-EVALUATIONS = SKIPPED + 1
+EVALUATIONS = PRUNED + 1
 
 
 @kernel
@@ -87,9 +87,10 @@ def rejoin_log(views, log, first, last, pattern, counting, lazy, driving, found,
         while position < last and log.at[position] == log.at[entry]:
             position += 1
         count_rows(views, log, entry, position, pattern, 1)
+        sort_states(pattern)
         smallest = pattern.order[0]
         matches = np.int64(0)
-        if lazy and pattern.held[smallest] == 0:
+        if lazy and pattern.empty[0] != 0:
             counters[SKIPPED] += position - entry
         else:
             rows = rows_of(views, pattern, smallest, position, driving.row)

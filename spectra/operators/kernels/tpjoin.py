@@ -5,7 +5,9 @@ the state of the changed triple. *Join* takes a row of a state and binds its var
 for rows of the states that these variables lead to, those of the smallest views first; a state without
 any stops the execution before anything is joined further. What it found stays good for the states that
 the next variables do not lead to, so that a star around a bound variable is looked up once and a chain
-link by link. Next is the state with the fewest rows. A match is found once: at the first of its states
+link by link. Next is the state with the fewest rows. A comparison between two variables is decided as soon
+as both are bound, and where one of them is, the rows of a state may be taken from a column that is sorted
+by the values of the other: those that can compare so lie together. A match is found once: at the first of its states
 that the changed triple matches.
 """
 
@@ -18,7 +20,8 @@ from numpy.typing import NDArray
 
 from spectra.clock import FOREVER
 from spectra.jit import kernel
-from spectra.operators.kernels.cardinality import count_row, lacks_rows
+from spectra.operators.kernels.cardinality import count_row, sort_states
+from spectra.operators.kernels.comparison import ComparisonColumns, admitted, value_range
 from spectra.views.kernels.apply import ENTERED, EXPIRED, EXTENDED, end_at
 from spectra.views.kernels.index import find_slot
 
@@ -27,12 +30,14 @@ class PatternColumns(NamedTuple):
     """A basic graph pattern for the kernel.
 
     `terms` has a row per triple pattern: a constant's id (> 0), or minus the number of a variable;
-    `variables` has their bits. `index_of` tells which index serves a set of bound columns. `projected` are
-    the variables of the output rows. `held` counts the rows of each pattern's view, and `order` has the
-    patterns sorted by it. The rest is room for the search: the bindings, per depth and pattern the index that
-    serves it, the first of its rows and their number (-1 where it is not reached yet), and per depth the
-    pattern chosen, the row it stands at, the variables bound above it, and the earliest ends above it
-    (before and after the change).
+    `variables` has their bits, and those of variables that they are compared with by order. `index_of` tells
+    which index serves a set of bound columns. `projected` are the variables of the output rows. `held` counts
+    the rows of each pattern's view, `empty` has the bits of those without any, and `order` has the patterns with the
+    smallest views first. The rest is room for the
+    search: the bindings; per depth and pattern the index that serves it (-1 for a sorted column), the place of
+    the first of its rows there, the ends of the runs of a sorted column, and the number of rows (-1 where it
+    is not reached yet); and per depth the pattern chosen, the place it stands at, the variables bound
+    above it, and the earliest ends above it (before and after the change).
     """
 
     terms: NDArray[np.int32]
@@ -40,11 +45,14 @@ class PatternColumns(NamedTuple):
     index_of: NDArray[np.int64]
     projected: NDArray[np.int64]
     held: NDArray[np.int64]
+    empty: NDArray[np.int64]
     order: NDArray[np.int64]
+    comparisons: ComparisonColumns
     binding: NDArray[np.int32]
-    index: NDArray[np.int64]
-    first: NDArray[np.int64]
-    count: NDArray[np.int64]
+    index_at: NDArray[np.int64]
+    first_at: NDArray[np.int64]
+    runs_at: NDArray[np.int64]
+    count_at: NDArray[np.int64]
     chosen: NDArray[np.int64]
     cursor: NDArray[np.int64]
     bound: NDArray[np.int64]
@@ -52,8 +60,11 @@ class PatternColumns(NamedTuple):
 
 
 #: Places in the counters: look-ups in an index, rows looked at, rows joined, executions of the automaton that a
-#: state without a row stopped, log entries passed over because some view is empty.
-PROBES, CANDIDATES, JOINED, STOPPED, SKIPPED = 0, 1, 2, 3, 4
+#: state without a row stopped, log entries passed over because some view is empty, rows that a comparison ruled out.
+PROBES, CANDIDATES, JOINED, STOPPED, SKIPPED, PRUNED = 0, 1, 2, 3, 4, 5
+
+#: The states are sorted anew when so many log entries (as a mask) have changed the views.
+SORTED_FOR = 255
 
 
 @kernel
@@ -80,6 +91,33 @@ def bind(views, pattern, which, row, bound):
 
 
 @kernel
+def narrow(pattern, which, bound, depth, count):
+    """Let a sorted column serve a pattern where that leaves fewer than `count` rows; how many there are then."""
+    ranges = pattern.comparisons.ranges
+    for at in range(ranges.shape[0]):
+        if ranges[at, 0] != which or not bound >> ranges[at, 2] & 1:
+            continue
+        a, b, c, d = value_range(pattern.comparisons, at, pattern.binding[ranges[at, 2]])
+        if a >= 0 and b - a + d - c < count:
+            count = b - a + d - c
+            pattern.index_at[depth, which] = -1
+            pattern.first_at[depth, which] = a if a < b else c
+            pattern.runs_at[depth, which, 0] = b
+            pattern.runs_at[depth, which, 1] = c
+            pattern.runs_at[depth, which, 2] = d
+    return count
+
+
+@kernel
+def place_after(runs, depth, which, place):
+    """The place that follows in the runs of a sorted column, -1 after the last."""
+    place += 1
+    if place == runs[depth, which, 0]:
+        place = runs[depth, which, 1]
+    return place if place != runs[depth, which, 2] else np.int64(-1)
+
+
+@kernel
 def proceed(views, pattern, remaining, fresh, bound, depth, counters):
     """Put the remaining pattern with the fewest rows at `depth`; False where some pattern has none.
 
@@ -87,6 +125,7 @@ def proceed(views, pattern, remaining, fresh, bound, depth, counters):
     """
     best = np.int64(-1)
     fewest = np.int64(1) << 62
+    ranges = pattern.comparisons.ranges.shape[0]
     for place in range(pattern.order.shape[0]):
         which = pattern.order[place]
         if not remaining >> which & 1:
@@ -118,20 +157,28 @@ def proceed(views, pattern, remaining, fresh, bound, depth, counters):
                     counters[STOPPED] += 1
                     return False
                 count = np.int64(views.lists.counts[index, slot])
-                pattern.index[depth, which] = index
-                pattern.first[depth, which] = views.lists.heads[index, slot] - 1
+                pattern.index_at[depth, which] = index
+                pattern.first_at[depth, which] = views.lists.heads[index, slot] - 1
+                if ranges > 0:
+                    count = narrow(pattern, which, bound, depth, count)
+                    if count == 0:
+                        counters[STOPPED] += 1
+                        return False
         else:
-            count = pattern.count[depth - 1, which]
-            pattern.index[depth, which] = pattern.index[depth - 1, which]
-            pattern.first[depth, which] = pattern.first[depth - 1, which]
-        pattern.count[depth, which] = count
+            count = pattern.count_at[depth - 1, which]
+            pattern.index_at[depth, which] = pattern.index_at[depth - 1, which]
+            pattern.first_at[depth, which] = pattern.first_at[depth - 1, which]
+            if ranges > 0:
+                for run in range(3):
+                    pattern.runs_at[depth, which, run] = pattern.runs_at[depth - 1, which, run]
+        pattern.count_at[depth, which] = count
         if 0 <= count < fewest:
             fewest = count
             best = which
     pattern.chosen[depth] = best
     if best < 0:
         return False
-    pattern.cursor[depth] = pattern.first[depth, best]
+    pattern.cursor[depth] = pattern.first_at[depth, best]
     return True
 
 
@@ -159,6 +206,7 @@ def match_log(views, log, first, last, pattern, counting, removals, extensions, 
     """
     patterns = pattern.terms.shape[0]
     every = (np.int64(1) << patterns) - 1
+    compares = pattern.comparisons.pairs.shape[0] > 0
     room = out.at.shape[0]
     written = 0
     instant = np.int64(-1) << 62
@@ -184,12 +232,14 @@ def match_log(views, log, first, last, pattern, counting, removals, extensions, 
         change = np.sign(np.int64(kind))
         if only < 0:
             position = entry + 1 if kind >= 0 else entry
+            if entry & SORTED_FOR == 0 or entry == first:
+                sort_states(pattern)
             starts = count_row(views, pattern, changed, change)
         else:
             starts = np.int64(1) << only
         if starts == 0 or (kind == EXPIRED and not removals):
             continue
-        if lazy and lacks_rows(pattern, starts):
+        if lazy and pattern.empty[0] & ~starts:
             counters[SKIPPED] += 1
             continue
         before = written
@@ -200,6 +250,9 @@ def match_log(views, log, first, last, pattern, counting, removals, extensions, 
                 continue
             bound = bind(views, pattern, start, changed, np.int64(0))
             if bound < 0:
+                continue
+            if compares and not admitted(pattern.comparisons, pattern.binding, bound, bound):
+                counters[PRUNED] += 1
                 continue
             pattern.ends[0, 1] = end_at(views, changed, position)
             pattern.ends[0, 0] = end_at(views, changed, position - 1) if kind == EXTENDED else pattern.ends[0, 1]
@@ -239,23 +292,31 @@ def match_log(views, log, first, last, pattern, counting, removals, extensions, 
                     break
                 # take the next row of the pattern at this depth
                 which = pattern.chosen[depth]
-                row = pattern.cursor[depth]
-                index = pattern.index[depth, which]
+                place = pattern.cursor[depth]
+                index = pattern.index_at[depth, which]
+                above = pattern.bound[depth - 1]
                 descend = False
-                while row >= 0:
+                while place >= 0:
                     counters[CANDIDATES] += 1
-                    here = row
-                    row = np.int64(views.lists.after[index, row])
+                    if index >= 0:
+                        here = place
+                        place = np.int64(views.lists.after[index, place])
+                    else:
+                        here = np.int64(pattern.comparisons.rows[place])
+                        place = place_after(pattern.runs_at, depth, which, place)
                     if views.born[here] > newest or views.gone[here] <= position:
                         continue
                     if here == changed and which < start and only < 0:
                         continue  # found at the first of its states that the changed triple matches
-                    bound = bind(views, pattern, which, here, pattern.bound[depth - 1])
+                    bound = bind(views, pattern, which, here, above)
                     if bound < 0:
                         continue
+                    fresh = bound & ~above
+                    if compares and not admitted(pattern.comparisons, pattern.binding, bound, fresh):
+                        counters[PRUNED] += 1
+                        continue
                     counters[JOINED] += 1
-                    fresh = bound & ~pattern.bound[depth - 1]
-                    pattern.cursor[depth] = row
+                    pattern.cursor[depth] = place
                     pattern.bound[depth] = bound
                     now = end_at(views, here, position)
                     was = end_at(views, here, position - 1) if kind == EXTENDED else now

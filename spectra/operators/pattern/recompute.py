@@ -10,9 +10,11 @@ from spectra.operators.contract import Deltas
 from spectra.operators.kernels.output import new_output
 from spectra.operators.kernels.recompute import EVALUATIONS, rejoin_log
 from spectra.operators.kernels.rows import new_table, with_room
+from spectra.operators.pattern.comparisons import comparison_columns
 from spectra.operators.pattern.tpjoin import (
     COUNTERS,
     EncodedPattern,
+    columns_nbytes,
     constant_columns,
     pattern_columns,
     required_indexes,
@@ -40,7 +42,7 @@ class Recompute:
         self._views = views
         self._lazy = lazy
         views.require([*required_indexes(patterns), *map(constant_columns, patterns)])
-        self._pattern = pattern_columns(patterns, projected)
+        self._pattern = pattern_columns(patterns, projected, comparison_columns())
         self._answer = new_table(len(projected), [])
         self._counts = np.zeros(EVALUATIONS + 1, np.int64)
         self._found = new_output(1024, len(projected))
@@ -95,4 +97,5 @@ class Recompute:
 
     @property
     def nbytes(self) -> int:
-        return sum(array.nbytes for array in (*self._pattern, *self._answer, *self._found, *self._out))
+        room = (*self._answer, *self._found, *self._out)
+        return columns_nbytes(self._pattern) + sum(array.nbytes for array in room)

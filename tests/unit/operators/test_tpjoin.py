@@ -88,7 +88,7 @@ def test_nothing_is_joined_until_every_pattern_has_a_row():
     fed, eager = Fed(STAR), Fed(STAR, lazy=False)
     few = [(10 + n, predicate, 90) for n in range(5) for predicate in (1, 2)]
     _, counted = fed(*few)
-    assert counted == {"probes": 0, "candidates": 0, "joined": 0, "stopped": 0, "skipped": 10}
+    assert counted == {"probes": 0, "candidates": 0, "joined": 0, "stopped": 0, "skipped": 10, "pruned": 0}
     _, counted = eager(*few)
     assert counted["probes"] >= 10
     assert counted["skipped"] == 0
@@ -131,7 +131,7 @@ def test_the_smallest_view_is_asked_first_and_without_a_row_it_is_the_last():
     fed((99, 3, 90))
     # the third view has one row and none for this subject: one look-up, and the fifty of the second are left alone
     _, counted = fed((10, 1, 90))
-    assert counted == {"probes": 1, "candidates": 0, "joined": 0, "stopped": 1, "skipped": 0}
+    assert counted == {"probes": 1, "candidates": 0, "joined": 0, "stopped": 1, "skipped": 0, "pruned": 0}
 
 
 def test_the_order_follows_the_cardinalities():
@@ -144,9 +144,9 @@ def test_the_order_follows_the_cardinalities():
     fed(*[(10 + n, 2, 90) for n in range(50)], deleted=[(10 + n, 3, 90) for n in range(1, 50)])
     assert fed.operator.cardinalities == (1, 51, 1)
     _, counted = fed((20, 1, 90))
-    assert counted == {"probes": 1, "candidates": 0, "joined": 0, "stopped": 1, "skipped": 0}
+    assert counted == {"probes": 1, "candidates": 0, "joined": 0, "stopped": 1, "skipped": 0, "pruned": 0}
     _, counted = fed((10, 1, 91))
-    assert counted == {"probes": 2, "candidates": 2, "joined": 2, "stopped": 0, "skipped": 0}
+    assert counted == {"probes": 2, "candidates": 2, "joined": 2, "stopped": 0, "skipped": 0, "pruned": 0}
 
 
 def test_a_chain_stops_at_the_link_that_is_missing():
@@ -154,10 +154,10 @@ def test_a_chain_stops_at_the_link_that_is_missing():
     fed(*[(20, 2, 30 + n) for n in range(50)], (99, 3, 98))
     # b has fifty successors, none of which goes on: each is joined, asked once, and left
     _, counted = fed((10, 1, 20))
-    assert counted == {"probes": 51, "candidates": 50, "joined": 50, "stopped": 50, "skipped": 0}
+    assert counted == {"probes": 51, "candidates": 50, "joined": 50, "stopped": 50, "skipped": 0, "pruned": 0}
     # from the other end the chain is over before the fifty
     _, counted = fed((97, 3, 96))
-    assert counted == {"probes": 1, "candidates": 0, "joined": 0, "stopped": 1, "skipped": 0}
+    assert counted == {"probes": 1, "candidates": 0, "joined": 0, "stopped": 1, "skipped": 0, "pruned": 0}
 
 
 def test_a_star_is_looked_up_once():
@@ -166,4 +166,4 @@ def test_a_star_is_looked_up_once():
     fed(*[(10, predicate, 90) for predicate in range(2, 7)])
     deltas, counted = fed((10, 1, 90))
     assert len(deltas) == 1
-    assert counted == {"probes": 5, "candidates": 5, "joined": 5, "stopped": 0, "skipped": 0}
+    assert counted == {"probes": 5, "candidates": 5, "joined": 5, "stopped": 0, "skipped": 0, "pruned": 0}
