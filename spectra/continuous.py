@@ -73,9 +73,10 @@ class Query:
         self._idle = idle
         self.holder = Holder(dictionary)
         last_seen = Evaluations(query).last_seen
-        demand = _demand(query, physical)
         budget = PATH_BUDGET if path_budget is None else path_budget
-        self.operator = build(physical, views, dictionary, self.holder, demand, query.base, last_seen, budget)
+        self.operator = build(
+            physical, views, dictionary, self.holder, demand(query, physical), query.base, last_seen, budget
+        )
         self._report = report_for(query, len(self.operator.variables), self.holder.hold, keyed=physical.keyed)
         self._witnesses: Witnesses | None = None
         if query.options & {Option.PATHS, Option.SHORTEST_PATHS}:
@@ -265,7 +266,7 @@ def _indented(text: str) -> str:
     return "\n".join(f"  {line}" for line in text.splitlines())
 
 
-def _demand(query: ContinuousQuery, plan: PhysicalPlan) -> Demand:
+def demand(query: ContinuousQuery, plan: PhysicalPlan) -> Demand:
     """What the report needs: rows that expire unless only new rows are told and none can come twice."""
     immediate = query.report.policy is Policy.ON_CONTENT_CHANGE and query.output is not OutputOperator.RSTREAM
     only_new = immediate and query.output is OutputOperator.ISTREAM and query.form is Form.SELECT

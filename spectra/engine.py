@@ -17,15 +17,15 @@ from spectra.algebra.nodes import Values
 from spectra.arrival import arrival_order, merged
 from spectra.changes import Change, ChangeBatch
 from spectra.clock import FOREVER, TimeLike, milliseconds
-from spectra.continuous import Query
+from spectra.continuous import Query, demand
 from spectra.dictionary.dictionary import Dictionary
 from spectra.dictionary.hashing import hash_text
 from spectra.errors import QueryError, ResourceError, UnsupportedError
 from spectra.planner.division import divided, division, sees_everything
+from spectra.planner.pattern_choice import PatternChoice, with_pattern_operators
 from spectra.planner.physical import (
     PathChoice,
     PathOperator,
-    PatternOperator,
     PhysicalPlan,
     ValuesPlan,
     physical_plan,
@@ -33,13 +33,12 @@ from spectra.planner.physical import (
     wanted_triples,
     with_implicit_windows,
     with_path_operator,
-    with_pattern_operator,
 )
 from spectra.position import Position
 from spectra.reorder import EncodedEvents
 from spectra.sparql import parse_query
 from spectra.sparql.composed import in_order, makes_stream, producers_of
-from spectra.sparql.query import ContinuousQuery, Option
+from spectra.sparql.query import ContinuousQuery, Option, WindowKind
 from spectra.sparql.rspql import DEFAULT_NAME
 from spectra.static import Triple, load_static
 from spectra.streams.contract import EventSource
@@ -62,8 +61,10 @@ class Engine:
     ----------
     state_limit : int, optional
         Most bytes that views and operators may take together; `ResourceError` beyond.
-    pattern : {"tpjoin", "siblings", "recompute"}
-        The operator that matches basic graph patterns.
+    pattern : {"auto", "tpjoin", "siblings", "recompute"}
+        The operator that matches basic graph patterns: the one that suits each, or one for all.
+    lazy : bool
+        Join nothing until every triple pattern of a basic graph pattern has a triple. It never changes an answer.
     path : {"auto", "spath", "rapq"}
         The operator that follows paths, where they may repeat vertices.
     path_budget : int, optional
@@ -74,15 +75,17 @@ class Engine:
         self,
         *,
         state_limit: int | None = None,
-        pattern: PatternOperator = "tpjoin",
+        pattern: PatternChoice = "auto",
+        lazy: bool = True,
         path: PathChoice = "auto",
         path_budget: int | None = None,
     ) -> None:
-        for kind, name, choices in (("pattern", pattern, PatternOperator), ("path", path, PathChoice)):
+        for kind, name, choices in (("pattern", pattern, PatternChoice), ("path", path, PathChoice)):
             if name not in get_args(choices):
                 known = ", ".join(get_args(choices))
                 raise QueryError(f"there is no {kind} operator {name!r}", hint=f"Choose one of {known}.")
         self._pattern = pattern
+        self._lazy = lazy
         self._path: PathChoice = path
         self._path_budget = path_budget
         self.dictionary = Dictionary()
@@ -132,7 +135,13 @@ class Engine:
             raise UnsupportedError("a shard has only a part of another query's output", place=query.windows[0].place)
         logical = from_sparql(query)
         physical, idle = _part(query, physical_plan(logical), shard)
-        physical = with_pattern_operator(physical, self._pattern)
+        physical = with_pattern_operators(
+            physical,
+            self._pattern,
+            removals=demand(query, physical).removals,
+            counted=[GraphSource(w.name) for w in query.windows if w.spec.kind is WindowKind.COUNT],
+            lazy=self._lazy,
+        )
         physical = with_path_operator(physical, self._path_operator(query))
         if Option.IMPLICIT_WINDOWS in query.options:
             physical = with_implicit_windows(physical)

@@ -16,6 +16,7 @@ from spectra.dictionary.dictionary import Dictionary
 from spectra.dictionary.holder import Holder
 from spectra.errors import UnsupportedError
 from spectra.operators.contract import UNBOUND, Operator
+from spectra.operators.kernels.comparison import MAYBE, YES
 from spectra.operators.path.rapq import RApq
 from spectra.operators.path.rspq import PATH_BUDGET, RSpq
 from spectra.operators.path.spath import SPath
@@ -36,7 +37,8 @@ from spectra.operators.relational.stateless import Copy, Extend, Filter, Owned, 
 from spectra.planner import physical
 from spectra.planner.conditions import Condition
 from spectra.planner.division import owner
-from spectra.planner.physical import PatternOperator, PhysicalPlan
+from spectra.planner.physical import PhysicalPlan
+from spectra.sparql import syntax
 from spectra.sparql.expressions import Compiled, Context, compile_expression
 from spectra.sparql.syntax import Aggregate, Expression, Term, Variable
 from spectra.views.view import WindowViews
@@ -57,12 +59,6 @@ class Demand:
 LastSeen = Callable[[NDArray[np.int64]], "NDArray[np.int64] | None"]
 
 _ALL = Demand(removals=True, extensions=True)
-
-_PATTERN: dict[PatternOperator, type[TpJoin] | type[Siblings] | type[Recompute]] = {
-    "tpjoin": TpJoin,
-    "siblings": Siblings,
-    "recompute": Recompute,
-}
 
 
 def build(
@@ -89,6 +85,14 @@ def _looks_at_instants(plan: PhysicalPlan) -> bool:
     """Whether an operator of the plan has work to do for each instant, not only for each delta."""
     costly = (physical.AntiJoinPlan, physical.GroupPlan, physical.SlicePlan)
     return isinstance(plan, costly) or any(_looks_at_instants(below) for below in physical.inputs(plan))
+
+
+def _sides(comparison: syntax.Call) -> tuple[str, str, str]:
+    """The names of two variables that are compared, and the operator between them."""
+    left, right = comparison.arguments
+    assert isinstance(left, Variable)
+    assert isinstance(right, Variable)
+    return left.name, comparison.function, right.name
 
 
 class _Builder:
@@ -130,15 +134,8 @@ class _Builder:
 
     def _operator(self, plan: PhysicalPlan, demand: Demand) -> Operator:
         match plan:
-            case physical.TpJoinPlan(source, scans, projected):
-                views = self._views[source]
-                return _PATTERN[plan.operator](
-                    views,
-                    [(self._end(s.subject), self._end(s.predicate), self._end(s.object)) for s in scans],
-                    projected,
-                    removals=demand.removals or views.counting,
-                    extensions=demand.extensions,
-                )
+            case physical.TpJoinPlan():
+                return self._pattern(plan, demand)
             case physical.SPathPlan():
                 return self._path(plan, demand, None)
             case physical.OwnedPlan(variable, shard, shards, physical.SPathPlan(root=Variable(root)) as path) if (
@@ -200,6 +197,32 @@ class _Builder:
                     for triple in template
                 ]
                 return Construct(source_operator, terms, self._dictionary.text)
+
+    def _pattern(self, plan: physical.TpJoinPlan, demand: Demand) -> Operator:
+        views = self._views[plan.source]
+        patterns = [(self._end(s.subject), self._end(s.predicate), self._end(s.object)) for s in plan.scans]
+        removals, extensions = demand.removals or views.counting, demand.extensions
+        match plan.operator:
+            case "tpjoin":
+                join = TpJoin(
+                    views,
+                    patterns,
+                    plan.variables,
+                    removals=removals,
+                    extensions=extensions,
+                    lazy=plan.lazy,
+                    comparisons=[_sides(comparison) for comparison in plan.comparisons],
+                    texts=self._dictionary.canonical_texts,
+                )
+                operator: Operator = join
+                for comparison in plan.comparisons:
+                    operator = Filter(operator, *self._comparison(comparison, join))
+                return operator
+            case "siblings":
+                # it links every triple as it comes, and a value that some pattern lacks stops its search at once
+                return Siblings(views, patterns, plan.variables, removals=removals, extensions=extensions)
+            case "recompute":
+                return Recompute(views, patterns, plan.variables, lazy=plan.lazy)
 
     def _path(self, plan: physical.SPathPlan, demand: Demand, owned: _Owned | None) -> Operator:
         views = self._views[plan.source]
@@ -273,6 +296,25 @@ class _Builder:
             return condition.holds([self._dictionary.spans(column) for column in columns], len(combinations))
 
         return Filter(source, reads, decide)
+
+    def _comparison(
+        self, comparison: syntax.Call, join: TpJoin
+    ) -> tuple[list[str], Callable[[NDArray[np.int32]], NDArray[np.bool_]]]:
+        """The variables of a comparison, and what decides it for solutions of the join that has evaluated it."""
+        left, function, right = _sides(comparison)
+        condition = Condition(comparison, self._base)
+
+        def decide(combinations: NDArray[np.int32]) -> NDArray[np.bool_]:
+            verdicts = join.verdicts(combinations[:, 0], function, combinations[:, 1])
+            held: NDArray[np.bool_] = verdicts == YES
+            open_ = verdicts == MAYBE
+            if open_.any():
+                places = [(left, right).index(name) for name in condition.variables]
+                columns = [self._dictionary.spans(combinations[open_, place]) for place in places]
+                held[open_] = condition.holds(columns, int(open_.sum()))
+            return held
+
+        return [left, right], decide
 
     def _computation(self, compiled: Compiled, reads: list[str]) -> Callable[[NDArray[np.int32]], NDArray[np.int32]]:
         context = Context()

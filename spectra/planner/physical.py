@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from spectra.algebra import nodes
-from spectra.algebra.explain import label, path_text
+from spectra.algebra.explain import expression_text, label, path_text
 from spectra.algebra.nodes import Node, Source
 from spectra.automata import OTHER, Dfa, inverse, is_conflict_free, longest_word, minimal_dfa
 from spectra.errors import UnsupportedError
@@ -44,12 +44,18 @@ PathChoice = Literal["auto", "spath", "rapq"]
 
 @dataclass(frozen=True, slots=True)
 class TpJoinPlan:
-    """Scans of one graph, matched together by an operator; `keyed` where no two solutions are equal."""
+    """Scans of one graph, matched together by an operator; `keyed` where no two solutions are equal.
+
+    `lazy`: nothing is joined until every scan has a triple. `comparisons` are conditions between two of their variables
+    that are evaluated inside the join.
+    """
 
     source: Source
     scans: tuple[nodes.WScan, ...]
     variables: tuple[str, ...]
     operator: PatternOperator = "tpjoin"
+    lazy: bool = True
+    comparisons: tuple[syntax.Call, ...] = ()
 
     @property
     def keyed(self) -> bool:
@@ -543,24 +549,6 @@ def inputs(plan: PhysicalPlan) -> tuple[PhysicalPlan, ...]:
             return ()
 
 
-def with_pattern_operator(plan: PhysicalPlan, operator: PatternOperator) -> PhysicalPlan:
-    """The same plan with one operator for all scans that are matched together."""
-    match plan:
-        case TpJoinPlan():
-            return replace(plan, operator=operator)
-        case HashJoinPlan(left, right, _) | AntiJoinPlan(left, right, _):
-            sides = with_pattern_operator(left, operator), with_pattern_operator(right, operator)
-            return replace(plan, left=sides[0], right=sides[1])
-        case UnionPlan(parts):
-            return UnionPlan(tuple(with_pattern_operator(part, operator) for part in parts))
-        case FilterPlan() | ExtendPlan() | CopyPlan() | OwnedPlan() | ProjectPlan() | DistinctPlan():
-            return replace(plan, input=with_pattern_operator(plan.input, operator))
-        case GroupPlan() | SlicePlan() | FreshPlan() | ConstructPlan():
-            return replace(plan, input=with_pattern_operator(plan.input, operator))
-        case _:
-            return plan
-
-
 def with_path_operator(plan: PhysicalPlan, operator: PathOperator) -> PhysicalPlan:
     """The same plan with one operator for all paths."""
     match plan:
@@ -587,7 +575,7 @@ def wanted_triples(
         case TpJoinPlan(scanned, scans, _) if scanned == source:
             for scan in scans:
                 terms = (_fixed(scan.subject), _fixed(scan.predicate), _fixed(scan.object))
-                patterns.add(WantedTriples(terms, atomic_filters(scan, conditions)))
+                patterns.add(WantedTriples(terms, atomic_filters(scan, {*conditions, *plan.comparisons})))
         case SPathPlan() if plan.source == source:
             everything = plan.empty == "terms"
             for name in plan.dfa.labels:
@@ -647,6 +635,7 @@ def explain_physical(plan: PhysicalPlan, depth: int = 0) -> str:
         case TpJoinPlan(_, scans, _):
             text = f"{plan.operator}({names})"
             text += "".join(f"\n{'  ' * (depth + 1)}{label(scan)}" for scan in scans)
+            text += "".join(f"\n{'  ' * (depth + 1)}compare[{expression_text(c)}]" for c in plan.comparisons)
         case SPathPlan():
             end = "object" if plan.backward else "subject"
             text = f"{plan.operator}({names}) {path_text(plan.path)}: {plan.dfa.states} states, trees from the {end}"

@@ -15,7 +15,8 @@ from spectra.dictionary.terms import canonical
 from spectra.engine import Engine
 from spectra.oracle import OracleAnswer, recompute
 from spectra.oracle.walk import walk
-from spectra.planner.physical import PathChoice, PatternOperator
+from spectra.planner.pattern_choice import PatternChoice
+from spectra.planner.physical import PathChoice
 from spectra.sparql import syntax
 from spectra.sparql.query import ContinuousQuery, Form, OutputOperator, Policy
 from spectra.sparql.scope import visible
@@ -229,8 +230,10 @@ def closed(case: Case, query: ContinuousQuery) -> tuple[Case, bool]:
 def check(
     case: Case,
     modes: Sequence[str] = ("run", "cut", "push"),
-    pattern: PatternOperator = "tpjoin",
+    pattern: PatternChoice = "auto",
     path: PathChoice = "auto",
+    *,
+    lazy: bool = True,
 ) -> int:
     """Compare the case in each mode of feeding, with these operators; the number of comparisons."""
     query = case.query()
@@ -239,7 +242,7 @@ def check(
     for mode in modes:
         if mode == "push" and not may_push(case, query):
             continue
-        engine = Engine(pattern=pattern, path=path)
+        engine = Engine(pattern=pattern, path=path, lazy=lazy)
         engine.register(query, static=case.static)
         if mode == "push":
             told = pushed(engine, case.events, drain=drain)

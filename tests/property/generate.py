@@ -63,6 +63,29 @@ LITERALS = (
 )
 BLANK_NODES = ("_:b0", "_:b1")
 
+#: Literals to compare: equal values in several types, those that fit in no key, those that compare with nothing.
+VALUES = (
+    *(
+        _typed(form, "integer")
+        for form in ("0", "1", "01", "2", "-3", "16777217", "9007199254740993", "9" * 23, "many")
+    ),
+    _typed("2", "int"),
+    *(_typed(form, "decimal") for form in ("1.0", "1.5", "2.0000001", "-0.0", "9007199254740993.0", f"{'9' * 23}.5")),
+    *(_typed(form, "double") for form in ("1e0", "1.5", "-0.0", "0", "NaN", "INF", "9007199254740992", "1e300")),
+    *(_typed(form, "float") for form in ("1", "1.1", "16777216", "-INF", "NaN")),
+    *(_typed(f"2016-07-01T{form}", "dateTime") for form in ("10:00:00Z", "12:00:00+02:00", "10:00:00.0000001Z")),
+    *(_typed(form, "dateTime") for form in ("2016-07-01T10:00:00", "2016-07-03T10:00:00", "2016-06-01T10:00:00.5Z")),
+    _typed("999999999-01-01T00:00:00Z", "dateTime"),
+    *(_typed(form, "date") for form in ("2016-07-01", "2016-07-02Z")),
+    *(_typed(form, "boolean") for form in ("true", "0")),
+    *(_typed(form, "dayTimeDuration") for form in ("PT1S", "PT60S")),
+    '"a"',
+    '"b"',
+    '"1"',
+    '"a"@en',
+    f'"x"^^{iri("datatype")}',
+)
+
 #: Literals as a query writes them.
 CONSTANTS = (
     '"a"',

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -14,7 +16,7 @@ from tests.unit.operators.shapes import SHAPES, check_shape
 @pytest.mark.parametrize("counting", [False, True], ids=["time", "count"])
 @pytest.mark.parametrize("seed", range(2))
 def test_deltas_add_up_to_the_matches(shape, counting, seed):
-    check_shape(Recompute, shape, counting, seed)
+    check_shape(partial(Recompute, lazy=bool(seed)), shape, counting, seed)
 
 
 def test_copies_of_a_row_are_counted():
@@ -31,7 +33,7 @@ def apply(views, time, triples, end=100):
 
 def test_all_is_computed_once_per_instant_however_many_triples_it_brings():
     views = WindowViews()
-    operator = Recompute(views, [("a", 1, "b"), ("b", 2, "c")], ["a", "b", "c"])
+    operator = Recompute(views, [("a", 1, "b"), ("b", 2, "c")], ["a", "b", "c"], lazy=False)
     apply(views, 1, [(10 + n, 1, 50) for n in range(20)])
     assert len(operator.process()) == 0
     views.vacuum()
@@ -40,6 +42,22 @@ def test_all_is_computed_once_per_instant_however_many_triples_it_brings():
     assert len(operator.process()) == 40
     views.vacuum()
     assert operator.counters["evaluations"] == 2
+
+
+def test_nothing_is_computed_while_a_view_is_empty():
+    views = WindowViews()
+    operator = Recompute(views, [("a", 1, "b"), ("b", 2, "c")], ["a", "b", "c"])
+    apply(views, 1, [(10 + n, 1, 50) for n in range(20)])
+    assert len(operator.process()) == 0
+    views.vacuum()
+    assert operator.counters["evaluations"] == 0
+    assert operator.counters["skipped"] == 20
+    apply(views, 2, [(50, 2, 60)], end=5)
+    assert len(operator.process()) == 20
+    views.vacuum()
+    apply(views, 6, [(30, 1, 50)])
+    assert sorted(operator.process().sign.tolist()) == [-1] * 20
+    assert operator.counters["evaluations"] == 1
 
 
 def test_the_smaller_view_drives_the_join():

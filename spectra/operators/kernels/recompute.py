@@ -5,35 +5,37 @@ from __future__ import annotations
 import numpy as np
 
 from spectra.jit import kernel
+from spectra.operators.kernels.cardinality import count_row, sort_states
 from spectra.operators.kernels.rows import add_row, find_exact, remove_row
-from spectra.operators.kernels.tpjoin import match_log
+from spectra.operators.kernels.tpjoin import PRUNED, SKIPPED, match_log
 from spectra.views.kernels.apply import visible
 from spectra.views.kernels.index import find_slot
 
+#: A place in the counters, after those of the automaton: how often all was computed.
+EVALUATIONS = PRUNED + 1
+
 
 @kernel
-def put_smallest_first(views, pattern):
-    """Make the triple pattern with the fewest triples the first one; (its first row or -1, the index of its rows)."""
-    smallest = 0
-    fewest = np.int64(1) << 62
-    row = np.int64(-1)
-    driver = np.int64(0)
-    for which in range(pattern.terms.shape[0]):
-        s, p, o = pattern.terms[which, 0], pattern.terms[which, 1], pattern.terms[which, 2]
-        index = pattern.index_of[(s > 0) + 2 * (p > 0) + 4 * (o > 0)]
-        slot = find_slot(views.subject, views.predicate, views.object, views.lists, index, s, p, o)
-        if slot < 0:
-            return np.int64(-1), driver
-        if views.lists.counts[index, slot] < fewest:
-            fewest = np.int64(views.lists.counts[index, slot])
-            smallest = which
-            row = np.int64(views.lists.heads[index, slot] - 1)
-            driver = index
-    for column in range(3):
-        term = pattern.terms[0, column]
-        pattern.terms[0, column] = pattern.terms[smallest, column]
-        pattern.terms[smallest, column] = term
-    return row, driver
+def count_rows(views, log, first, last, pattern, sign):
+    """Count the rows of the log entries [first, last) into and out of the views; with `sign` -1 take that back."""
+    for entry in range(first, last):
+        count_row(views, pattern, log.row[entry], sign * np.sign(np.int64(log.kind[entry])))
+
+
+@kernel
+def rows_of(views, pattern, which, position, rows):
+    """Fill `rows` with the rows of the view of a triple pattern that are there at a log position; how many."""
+    s, p, o = pattern.terms[which, 0], pattern.terms[which, 1], pattern.terms[which, 2]
+    index = pattern.index_of[(s > 0) + 2 * (p > 0) + 4 * (o > 0)]
+    slot = find_slot(views.subject, views.predicate, views.object, views.lists, index, s, p, o)
+    count = 0
+    row = np.int64(views.lists.heads[index, slot] - 1) if slot >= 0 else np.int64(-1)
+    while row >= 0:
+        if visible(views, row, position):
+            rows[count] = row
+            count += 1
+        row = np.int64(views.lists.after[index, row])
+    return count
 
 
 @kernel
@@ -67,12 +69,13 @@ def tell_difference(table, seen, found, matches, at, out, written):
 
 
 @kernel
-def rejoin_log(views, log, first, last, pattern, counting, driving, found, table, seen, out, counters):
+def rejoin_log(views, log, first, last, pattern, counting, lazy, driving, found, table, seen, out, counters):
     """Deltas of the log entries [first, last); returns (next entry, deltas written, matches held).
 
-    The entries of one instant are taken together. `driving` has room for the rows from which the joins
-    start, `found` for the matches; `table` holds those of the instant before and `seen` is room beside
-    it. Stops early, between two instants, where room runs out.
+    The entries of one instant are taken together. The joins start from the smallest view, for whose rows `driving`
+    has room; where the evaluation is `lazy` there are none while some view is empty. `found` has room for the
+    matches; `table` holds those of the instant before and `seen` is room beside it. Stops early, between two
+    instants, where room runs out.
     """
     written = 0
     held = np.int64(0)
@@ -83,20 +86,25 @@ def rejoin_log(views, log, first, last, pattern, counting, driving, found, table
         position = entry + 1
         while position < last and log.at[position] == log.at[entry]:
             position += 1
-        row, index = put_smallest_first(views, pattern)
-        rows = 0
-        while row >= 0:
-            if visible(views, row, position):
-                driving.row[rows] = row
-                rows += 1
-            row = np.int64(views.lists.after[index, row])
-        done, matches = match_log(
-            views, driving, 0, rows, pattern, counting, True, True, True, position, found, counters
-        )
-        if done < rows or table.size[1] < matches or written + matches + held > out.at.shape[0]:
+        count_rows(views, log, entry, position, pattern, 1)
+        sort_states(pattern)
+        smallest = pattern.order[0]
+        matches = np.int64(0)
+        if lazy and pattern.empty[0] != 0:
+            counters[SKIPPED] += position - entry
+        else:
+            rows = rows_of(views, pattern, smallest, position, driving.row)
+            done, matches = match_log(
+                views, driving, 0, rows, pattern, counting, True, True, False, smallest, position, found, counters
+            )
+            counters[EVALUATIONS] += 1
+            if done < rows:
+                matches = np.int64(-1)
+        if matches < 0 or table.size[1] < matches or written + matches + held > out.at.shape[0]:
+            count_rows(views, log, entry, position, pattern, -1)
             return entry, written, held
-        written = tell_difference(table, seen, found, matches, log.at[entry], out, written)
+        if matches + held > 0:
+            written = tell_difference(table, seen, found, matches, log.at[entry], out, written)
         held = np.int64(matches)
-        counters[2] += 1
         entry = position
     return last, written, held

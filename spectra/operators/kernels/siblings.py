@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from spectra.clock import FOREVER
 from spectra.jit import kernel
+from spectra.operators.kernels.cardinality import fits
 from spectra.views.kernels.apply import DELETED, ENTERED, EXPIRED, end_at
 from spectra.views.kernels.index import key_slot
 
@@ -104,21 +105,6 @@ def term_of(views, row, column):
     if column == 1:
         return views.predicate[row]
     return views.object[row]
-
-
-@kernel
-def fits(views, pattern, which, row):
-    """Whether a row matches a triple pattern by itself: its constants, and a variable that occurs twice."""
-    s, p, o = pattern.terms[which, 0], pattern.terms[which, 1], pattern.terms[which, 2]
-    subject, predicate, obj = views.subject[row], views.predicate[row], views.object[row]
-    return (
-        (p <= 0 or p == predicate)
-        and (o <= 0 or o == obj)
-        and (s <= 0 or s == subject)
-        and (s != p or subject == predicate)
-        and (s != o or subject == obj)
-        and (p != o or predicate == obj)
-    )
 
 
 @kernel
@@ -418,8 +404,9 @@ def extract_matches(
 def enter_row(views, conductor, pattern, row, position, at, keep, counting, out, written, counters):
     """Put a new row among its siblings and tell its matches; the deltas written, or (without the row) what ran out."""
     patterns, joins = pattern.joins.shape
+    subject, predicate, obj = views.subject[row], views.predicate[row], views.object[row]
     for which in range(patterns):
-        if not fits(views, pattern, which, row):
+        if not fits(pattern, which, subject, predicate, obj):
             continue
         if conductor.free[PAIRS] == 0:
             written = -1 - PAIRS

@@ -8,9 +8,17 @@ import numpy as np
 
 from spectra.operators.contract import Deltas
 from spectra.operators.kernels.output import new_output
-from spectra.operators.kernels.recompute import rejoin_log
+from spectra.operators.kernels.recompute import EVALUATIONS, rejoin_log
 from spectra.operators.kernels.rows import new_table, with_room
-from spectra.operators.pattern.tpjoin import EncodedPattern, constant_columns, pattern_columns, required_indexes
+from spectra.operators.pattern.comparisons import comparison_columns
+from spectra.operators.pattern.tpjoin import (
+    COUNTERS,
+    EncodedPattern,
+    columns_nbytes,
+    constant_columns,
+    pattern_columns,
+    required_indexes,
+)
 from spectra.views.kernels.apply import ENTERED, LogColumns
 from spectra.views.view import WindowViews
 
@@ -18,7 +26,8 @@ from spectra.views.view import WindowViews
 class Recompute:
     """Solutions of a basic graph pattern, as deltas: the joins of the whole window, done again at every instant.
 
-    All that changed is told, asked for or not: nothing is known of a solution but that it is there.
+    All that changed is told, asked for or not: nothing is known of a solution but that it is there. `lazy`: nothing
+    is joined until every triple pattern has a row in its view.
     """
 
     def __init__(
@@ -27,23 +36,22 @@ class Recompute:
         patterns: Sequence[EncodedPattern],
         projected: Sequence[str],
         *,
-        removals: bool = True,
-        extensions: bool = True,
+        lazy: bool = True,
     ) -> None:
         self.variables = tuple(projected)
         self._views = views
+        self._lazy = lazy
         views.require([*required_indexes(patterns), *map(constant_columns, patterns)])
-        self._pattern = pattern_columns(patterns, projected)
+        self._pattern = pattern_columns(patterns, projected, comparison_columns())
         self._answer = new_table(len(projected), [])
-        self._counts = np.zeros(3, np.int64)
+        self._counts = np.zeros(EVALUATIONS + 1, np.int64)
         self._found = new_output(1024, len(projected))
         self._out = new_output(1024, len(projected))
 
     @property
     def counters(self) -> dict[str, int]:
-        """Index probes and candidate rows looked at, and how often all was computed."""
-        probes, candidates, evaluations = self._counts.tolist()
-        return {"probes": probes, "candidates": candidates, "evaluations": evaluations}
+        """What the automaton has done so far, and how often all was computed."""
+        return dict(zip((*COUNTERS, "evaluations"), self._counts.tolist(), strict=True))
 
     def initial(self, at: int) -> Deltas:
         return Deltas.empty(len(self.variables))
@@ -64,6 +72,7 @@ class Recompute:
                 last,
                 self._pattern,
                 views.counting,
+                self._lazy,
                 driving,
                 self._found,
                 self._answer,
@@ -88,4 +97,5 @@ class Recompute:
 
     @property
     def nbytes(self) -> int:
-        return sum(array.nbytes for array in (*self._pattern, *self._answer, *self._found, *self._out))
+        room = (*self._answer, *self._found, *self._out)
+        return columns_nbytes(self._pattern) + sum(array.nbytes for array in room)

@@ -2,30 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from spectra.errors import ResourceError
 from spectra.operators.contract import Deltas
+from spectra.operators.kernels.comparison import ComparisonColumns
 from spectra.operators.kernels.output import new_output
-from spectra.operators.kernels.tpjoin import PatternColumns, match_log
+from spectra.operators.kernels.tpjoin import PRUNED, PatternColumns, match_log
+from spectra.operators.pattern.comparisons import Comparison, Comparisons
 from spectra.views.kernels.apply import ENTERED, LogColumns
 from spectra.views.view import OBJECT, PREDICATE, SUBJECT, WindowViews
 
 #: Sets of variables and of patterns are bits of one integer.
 _MOST = 60
 
+#: What the counters of the automaton count: look-ups in an index, rows looked at, rows joined, executions that a state
+#: without a row stopped, log entries passed over because some view is empty, rows that a comparison ruled out.
+COUNTERS = ("probes", "candidates", "joined", "stopped", "skipped", "pruned")
+
 #: (subject, predicate, object): a term id, or a variable's name.
 EncodedPattern = tuple[int | str, int | str, int | str]
+
+
+def _no_texts(terms: NDArray[np.int32]) -> list[str]:
+    """Enough where nothing is compared."""
+    raise AssertionError(f"{len(terms)} terms are compared without their texts")
 
 
 class TpJoin:
     """Solutions of a basic graph pattern, as deltas.
 
     `removals` and `extensions` say whether a consumer asks for solutions that leave and for ends
-    that move; what nobody asks for is not computed.
+    that move; what nobody asks for is not computed. `lazy`: nothing is joined until every triple pattern
+    has a row in its view, since no solution can be there before. Solutions that fail one of the `comparisons`
+    are left out where the keys of their terms decide it; `verdicts` tells which of the others it leaves open.
+    `texts` gives the canonical texts of term ids.
     """
 
     def __init__(
@@ -36,14 +50,19 @@ class TpJoin:
         *,
         removals: bool = True,
         extensions: bool = True,
+        lazy: bool = True,
+        comparisons: Sequence[Comparison] = (),
+        texts: Callable[[NDArray[np.int32]], list[str]] = _no_texts,
     ) -> None:
         self.variables = tuple(projected)
         self._views = views
         self._removals = removals
         self._extensions = extensions
+        self._lazy = lazy
         views.require(required_indexes(patterns))
-        self._pattern = pattern_columns(patterns, projected)
-        self._counts = np.zeros(2, np.int64)
+        self._comparisons = Comparisons(views, patterns, variable_numbers(patterns), comparisons, texts)
+        self._pattern = pattern_columns(patterns, projected, self._comparisons.columns)
+        self._counts = np.zeros(PRUNED + 1, np.int64)
         self._reserve(1024)
 
     def _reserve(self, room: int) -> None:
@@ -51,21 +70,35 @@ class TpJoin:
 
     @property
     def counters(self) -> dict[str, int]:
-        """Index probes and candidate rows looked at, so far."""
-        return {"probes": int(self._counts[0]), "candidates": int(self._counts[1])}
+        """What the automaton has done so far."""
+        return dict(zip(COUNTERS, self._counts.tolist(), strict=True))
+
+    @property
+    def verdicts(self) -> Callable[[NDArray[np.int32], str, NDArray[np.int32]], NDArray[np.int8]]:
+        """What the keys of terms of the last batch's solutions say of a comparison: NO, YES or MAYBE."""
+        return self._comparisons.verdicts
+
+    @property
+    def cardinalities(self) -> tuple[int, ...]:
+        """How many rows the view of each triple pattern holds."""
+        return tuple(self._pattern.held.tolist())
 
     def initial(self, at: int) -> Deltas:
         return Deltas.empty(len(self.variables))
 
     def process(self) -> Deltas:
-        return self._match(self._views.log.columns, self._views.log.entries, only_first=False)
+        self._comparisons.enter()
+        self._pattern = self._pattern._replace(comparisons=self._comparisons.columns)
+        deltas = self._match(self._views.log.columns, self._views.log.entries, only=-1)
+        self._comparisons.leave()
+        return deltas
 
     def current(self, at: int) -> Deltas:
         rows = self._views.rows().astype(np.int32)
         everything = LogColumns(np.full(len(rows), at, np.int64), np.full(len(rows), ENTERED, np.int8), rows)
-        return self._match(everything, len(rows), only_first=True)
+        return self._match(everything, len(rows), only=int(self._pattern.order[0]))
 
-    def _match(self, log: LogColumns, entries: int, *, only_first: bool) -> Deltas:
+    def _match(self, log: LogColumns, entries: int, *, only: int) -> Deltas:
         self._pattern.index_of[:] = self._views.index_of()
         parts = []
         first = 0
@@ -79,7 +112,8 @@ class TpJoin:
                 self._views.counting,
                 self._removals,
                 self._extensions,
-                only_first,
+                self._lazy and only < 0,
+                np.int64(only),
                 np.int64(2**31 - 2),
                 self._out,
                 self._counts,
@@ -93,7 +127,12 @@ class TpJoin:
 
     @property
     def nbytes(self) -> int:
-        return sum(array.nbytes for array in (*self._pattern, *self._out))
+        return columns_nbytes(self._pattern) + self._comparisons.nbytes + sum(array.nbytes for array in self._out)
+
+
+def columns_nbytes(pattern: PatternColumns) -> int:
+    """Bytes of a pattern and of the room for its search, comparisons aside."""
+    return sum(array.nbytes for array in pattern if isinstance(array, np.ndarray))
 
 
 def variable_numbers(patterns: Sequence[EncodedPattern]) -> dict[str, int]:
@@ -112,17 +151,32 @@ def encoded_terms(patterns: Sequence[EncodedPattern], number: dict[str, int]) ->
     return np.array([[-number[t] if isinstance(t, str) else t for t in p] for p in patterns], np.int32)
 
 
-def pattern_columns(patterns: Sequence[EncodedPattern], projected: Sequence[str]) -> PatternColumns:
+def pattern_columns(
+    patterns: Sequence[EncodedPattern], projected: Sequence[str], comparisons: ComparisonColumns
+) -> PatternColumns:
     """The pattern and the room for its search, as the kernels take them."""
     number = variable_numbers(patterns)
-    depths = len(patterns) + 1
+    count = len(patterns)
+    depths = count + 1
+    # a pattern of constants has a bit that is no variable's: it is looked up once, like any that nothing leads to
+    variables = [sum(1 << number[t] for t in set(p) if isinstance(t, str)) or 1 << _MOST for p in patterns]
+    for which, _, other, _ in comparisons.ranges.tolist():
+        variables[which] |= 1 << other
     return PatternColumns(
         terms=encoded_terms(patterns, number),
+        variables=np.array(variables, np.int64),
         index_of=np.full(8, -1, np.int64),
         projected=np.array([number[name] for name in projected], np.int64),
+        held=np.zeros(count, np.int64),
+        empty=np.array([(1 << count) - 1], np.int64),
+        order=np.arange(count),
+        comparisons=comparisons,
         binding=np.zeros(max(1, len(number)), np.int32),
+        index_at=np.zeros((depths, count), np.int64),
+        first_at=np.zeros((depths, count), np.int64),
+        runs_at=np.zeros((depths, count, 3), np.int64),
+        count_at=np.zeros((depths, count), np.int64),
         chosen=np.zeros(depths, np.int64),
-        index_at=np.zeros(depths, np.int64),
         cursor=np.zeros(depths, np.int64),
         bound=np.zeros(depths, np.int64),
         ends=np.zeros((depths, 2), np.int64),

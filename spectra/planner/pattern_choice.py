@@ -1,0 +1,111 @@
+"""The choice of the operator that matches the scans of one graph together, and of what it compares while it does."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+from typing import Literal
+
+from spectra.algebra.nodes import Source, WScan
+from spectra.planner.physical import (
+    AntiJoinPlan,
+    ConstructPlan,
+    CopyPlan,
+    DistinctPlan,
+    ExtendPlan,
+    FilterPlan,
+    FreshPlan,
+    GroupPlan,
+    HashJoinPlan,
+    OwnedPlan,
+    PatternOperator,
+    PhysicalPlan,
+    ProjectPlan,
+    SlicePlan,
+    TpJoinPlan,
+    UnionPlan,
+)
+from spectra.sparql import syntax
+from spectra.sparql.syntax import Variable
+
+#: An operator for all, or the one that suits each pattern.
+PatternChoice = Literal["auto", "tpjoin", "siblings", "recompute"]
+
+_COMPARISONS = ("=", "!=", "<", "<=", ">", ">=")
+
+
+def with_pattern_operators(
+    plan: PhysicalPlan,
+    choice: PatternChoice,
+    *,
+    removals: bool,
+    counted: Collection[Source] = (),
+    lazy: bool = True,
+) -> PhysicalPlan:
+    """The same plan with operators chosen for the scans that are matched together.
+
+    `removals` says whether solutions that expire are asked for; those that look at what they have told before
+    (joins, DISTINCT, groups, slices) always ask. `counted` are the graphs of count windows, whose ends are no times.
+    """
+
+    def below(inner: PhysicalPlan, *, asks: bool = False) -> PhysicalPlan:
+        return with_pattern_operators(inner, choice, removals=removals or asks, counted=counted, lazy=lazy)
+
+    match plan:
+        case TpJoinPlan(source):
+            operator = _suited(plan, removals=removals or source in counted) if choice == "auto" else choice
+            chosen: PhysicalPlan = replace(plan, operator=operator, lazy=lazy)
+            if operator != "tpjoin":
+                # these compare finished matches
+                chosen = replace(plan, operator=operator, lazy=lazy, comparisons=())
+                for condition in plan.comparisons:
+                    chosen = FilterPlan(condition, chosen)
+            return chosen
+        case FilterPlan(syntax.Call() as condition, inner) if (inside := _compared(condition, inner)) is not None:
+            return below(inside)
+        case HashJoinPlan(left, right, _) | AntiJoinPlan(left, right, _):
+            return replace(plan, left=below(left, asks=True), right=below(right, asks=True))
+        case UnionPlan(parts):
+            return UnionPlan(tuple(map(below, parts)))
+        case FilterPlan() | ExtendPlan() | CopyPlan() | OwnedPlan() | ProjectPlan() | ConstructPlan():
+            return replace(plan, input=below(plan.input))
+        case DistinctPlan() | GroupPlan() | SlicePlan() | FreshPlan():
+            return replace(plan, input=below(plan.input, asks=True))
+        case _:
+            return plan
+
+
+def _compared(condition: syntax.Call, plan: PhysicalPlan) -> PhysicalPlan | None:
+    """The plan with a comparison of two variables inside the join that binds both, None where there is none."""
+    match plan:
+        case TpJoinPlan(_, scans) if condition.function in _COMPARISONS:
+            bound = {name for scan in scans for name in scan.variables}
+            names = [argument.name for argument in condition.arguments if isinstance(argument, Variable)]
+            if len(set(names)) == 2 and bound.issuperset(names):
+                return replace(plan, comparisons=(*plan.comparisons, condition))
+        case FilterPlan(_, inner) | OwnedPlan(_, _, _, inner):
+            inside = _compared(condition, inner)
+            return None if inside is None else replace(plan, input=inside)
+    return None
+
+
+def _suited(plan: TpJoinPlan, *, removals: bool) -> PatternOperator:
+    """`siblings` for a cycle whose matches are withdrawn, `tpjoin` for all else.
+
+    Siblings close a cycle by comparing numbers, and matches that are kept need not be found again when they
+    leave; elsewhere the automaton is as fast and keeps nothing. It alone compares while it joins.
+    """
+    return "siblings" if removals and not plan.comparisons and is_cyclic(plan.scans) else "tpjoin"
+
+
+def is_cyclic(scans: tuple[WScan, ...]) -> bool:
+    """Whether two triple patterns are connected by their variables in more than one way."""
+    parts: list[set[str]] = []
+    for scan in scans:
+        names = set(scan.variables)
+        joined = [part for part in parts if part & names]
+        if any(len(part & names) > 1 for part in joined):
+            return True
+        parts = [part for part in parts if not part & names]
+        parts.append(names.union(*joined))
+    return False
