@@ -90,7 +90,12 @@ class WindowState:
         derived = derived.take((derived.change > 0) | (derived.until > derived.at))
         end = np.minimum(self._end(self._arrivals(derived)), derived.until)
         self._apply(_events(derived, derived.at), end, horizon, dictionary)
-        return int(max(self.event_time.max(initial=NO_END), end.max(initial=NO_END)))
+        # of a triple that leaves again only that counts
+        _, triple = distinct_rows(derived.triples)
+        last = np.zeros(triple.max(initial=-1) + 1, np.int64)
+        last[triple] = np.arange(len(derived))
+        staying = last[derived.change[last] > 0]
+        return int(max(self.event_time.max(initial=NO_END), end[staying].max(initial=NO_END)))
 
     def _arrivals(self, derived: DerivedTriples) -> NDArray[np.int64]:
         """When each triple entered: where it only lasts longer, that was before, in this portion or earlier."""
