@@ -167,3 +167,16 @@ def test_a_star_is_looked_up_once():
     deltas, counted = fed((10, 1, 90))
     assert len(deltas) == 1
     assert counted == {"probes": 5, "candidates": 5, "joined": 5, "stopped": 0, "skipped": 0, "pruned": 0}
+
+
+def test_more_matches_than_there_was_room_for_are_counted_once():
+    product = [("a", 1, "b"), ("c", 2, "d")]
+    fed = Fed(product)
+    many = [(10 + n, 1, 90) for n in range(3000)]
+    fed(*many)
+    deltas, _ = fed((10, 2, 90))
+    assert len(deltas) == 3000
+    assert fed.operator.cardinalities == (3000, 1)
+    deltas, _ = fed(deleted=[(10, 2, 90)])
+    assert deltas.sign.tolist() == [-1] * 3000
+    assert fed.operator.cardinalities == (3000, 0)
