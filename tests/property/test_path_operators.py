@@ -19,20 +19,29 @@ CHUNKS = 20
 
 
 @pytest.mark.parametrize("operator", OPERATORS)
-@pytest.mark.parametrize("chunk", range(8))
+@pytest.mark.parametrize("chunk", range(5))
 def test_any_path(chunk: int, operator: PathChoice) -> None:
     for number in range(20):
         check(path_case(100 * chunk + number), path=operator)
 
 
-@pytest.mark.parametrize("chunk", range(8))
+@pytest.mark.parametrize("chunk", range(5))
 def test_any_simple_path(chunk: int) -> None:
     for number in range(20):
         check(path_case(100 * chunk + number, options="WITH SIMPLE PATHS"))
 
 
 @pytest.mark.parametrize("operator", OPERATORS)
-@pytest.mark.parametrize("chunk", range(4))
+@pytest.mark.parametrize("options", ["", "WITH SIMPLE PATHS"])
+@pytest.mark.parametrize("bounds", ["{0}", "{1}", "{3}", "{0,2}", "{1,3}", "{2,}", "{0,}", "{,2}"])
+def test_bounded_repetition(bounds: str, options: str, operator: PathChoice) -> None:
+    for number, element in enumerate(("ex:p", "^ex:p", "(ex:p|ex:q)", "(ex:p/^ex:q)", "(ex:p?)", "(!ex:p)")):
+        case = path_case(number, options=options, body=f"?x {element}{bounds} ?y", vertices=4)
+        check(case, modes=("cut",), path=operator)
+
+
+@pytest.mark.parametrize("operator", OPERATORS)
+@pytest.mark.parametrize("chunk", range(3))
 def test_implicit_windows(chunk: int, operator: PathChoice) -> None:
     for number in range(20):
         check(path_case(100 * chunk + number, options="WITH IMPLICIT WINDOWS", counting=False), path=operator)
