@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from spectra.errors import QueryError, UnsupportedError
+from spectra.errors import QueryError
 from spectra.oracle import recompute
-from spectra.sparql.query import Option, WindowKind
+from spectra.sparql.query import WindowKind
 from spectra.sparql.syntax import (
     Aggregate,
     Call,
@@ -487,12 +487,6 @@ def test_blank_nodes_of_a_template_are_new_for_each_solution():
 
 
 # --- what the oracle refuses --------------------------------------------------------------
-
-
-@pytest.mark.parametrize("option", [Option.SIMPLE_PATHS, Option.IMPLICIT_WINDOWS])
-def test_other_semantics_are_refused_and_not_ignored(option):
-    with pytest.raises(UnsupportedError, match=option.value):
-        recompute(query(ANY, window(10), options=frozenset({option})), [])
 
 
 def test_a_query_without_a_window_is_refused():
