@@ -19,7 +19,7 @@ from spectra.dictionary.holder import Holder
 from spectra.operators.build import Demand, build
 from spectra.operators.contract import Deltas
 from spectra.planner.physical import PhysicalPlan, explain_physical
-from spectra.report import AnswerReport, AskReport, Evaluations, Progress, Told, report_for
+from spectra.report import AnswerReport, AskReport, Evaluations, EventReport, Progress, Told, report_for
 from spectra.sparql.query import ContinuousQuery, Form, OutputOperator, Policy
 
 if TYPE_CHECKING:
@@ -80,6 +80,7 @@ class Query:
     def load_static(self) -> None:
         """Take the static triples, which its static views have just applied, as the first input."""
         self._begun = self.operator.process()
+        self.holder.hold(self._begun.rows.ravel(), np.zeros(0, np.int32))
 
     def process(self, progress: Progress) -> ChangeBatch:
         """What the last batch changed, as far as it is to be told now."""
@@ -88,7 +89,10 @@ class Query:
             nothing = Deltas.empty(len(self.operator.variables))
             return self._decoded(Told(nothing.at, nothing.sign, nothing.until, nothing.rows))
         before = self._report.pending.rows.ravel()
-        begun = self._begin(int(progress.events[0])) if self._is_first(progress) else []
+        begun = self._begin(progress.first) if self._is_first(progress) else []
+        if isinstance(self._report, EventReport):
+            self._report.settle(begun)
+            begun = []
         deltas = Deltas.concatenate([*begun, self.operator.process()])
         told = self._report.tell(deltas, progress)
         self.holder.hold(self._report.pending.rows.ravel(), before)
@@ -111,6 +115,7 @@ class Query:
         if self._begun is not None:  # it came first: what `initial` tells may take some of it back
             self._begun.at[:] = at
             begun.append(self._begun)
+            self.holder.hold(np.zeros(0, np.int32), self._begun.rows.ravel())
             self._begun = None
         return [*begun, self.operator.initial(at)]
 
@@ -136,7 +141,9 @@ class Query:
         The operators take that as their input, and what follows from it has been told before.
         """
         if state.first_event is not None:
-            self._begin(NO_END)
+            begun = self._begin(NO_END)
+            if isinstance(self._report, EventReport):
+                self._report.settle(begun)
         self.operator.process()
         self.evaluations.resume(state.first_event, state.done)
         self.now, self.reported = state.now, state.reported
@@ -214,7 +221,12 @@ def _indented(text: str) -> str:
 
 
 def _demand(query: ContinuousQuery, plan: PhysicalPlan) -> Demand:
-    """What the report needs: rows that expire unless only new rows are told and none can come twice."""
+    """What the report needs: rows that expire unless only new rows are told and none can come twice.
+
+    Where each event is matched by itself, nobody asks for what leaves after it.
+    """
+    if query.by_event:
+        return Demand(removals=False, extensions=False)
     immediate = query.report.policy is Policy.ON_CONTENT_CHANGE and query.output is not OutputOperator.RSTREAM
     only_new = immediate and query.output is OutputOperator.ISTREAM and query.form is Form.SELECT
     return Demand(removals=not (only_new and plan.keyed), extensions=not immediate)

@@ -42,11 +42,11 @@ def from_sparql(query: ContinuousQuery) -> Node:
     for option in query.options:
         raise _unsupported(query, f"WITH {option.value}", "WITH", _OPTION_HINTS.get(option))
     for window in query.windows:
-        if window.spec.kind is WindowKind.EVENT:
+        if query.by_event and window.spec.kind is not WindowKind.EVENT:
             raise UnsupportedError(
-                "the window [EVENT] is not evaluated yet",
+                f"the window <{window.name}> beside a window [EVENT] is not evaluated yet",
                 place=window.place,
-                hint="[ELEMENTS 1 STEP 1] holds the latest event.",
+                hint="[ELEMENTS 1 STEP 1] holds the latest event, beside any other window.",
             )
         if window.spec.with_static:
             raise UnsupportedError("WITH STATIC is not evaluated yet", place=window.place)

@@ -91,7 +91,8 @@ def _changes(schedule: Schedule, snapshots: _Snapshots, until: bool) -> Iterator
             leaving = snapshots.leaving(contents, now, evaluation.instant) if until and rows else {}
             sign = "=" if output is OutputOperator.RSTREAM else "+"
             yield from _lines(evaluation.at, sign, rows, leaving, is_graph)
-        before = now
+        if not schedule.query.by_event:  # where each event is matched by itself there is no previous evaluation
+            before = now
 
 
 def _lines(
@@ -113,7 +114,8 @@ def _truth_values(schedule: Schedule, snapshots: _Snapshots) -> Iterator[OracleA
         now = bool(snapshots.rows(schedule.contents(evaluation), evaluation.at))
         if schedule.query.output is OutputOperator.RSTREAM or now != before:
             yield OracleAnswer(evaluation.at, "=", boolean=now)
-        before = now
+        if not schedule.query.by_event:
+            before = now
 
 
 class _Snapshots:

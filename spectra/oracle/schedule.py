@@ -49,7 +49,7 @@ class Schedule:
         )
         self.windows = [WindowHistory(window, self.events, event_graphs=event_graphs) for window in query.windows]
         self.time_windows = [window for window in self.windows if window.window.spec.kind is WindowKind.TIME]
-        self.count_windows = [window for window in self.windows if window.window.spec.kind is not WindowKind.TIME]
+        self.count_windows = [window for window in self.windows if window.window.spec.kind is WindowKind.COUNT]
         #: The events of the streams that the query reads.
         self.read = sorted({position for window in self.windows for position in window.positions})
 
@@ -61,6 +61,8 @@ class Schedule:
         """All evaluations in order."""
         if not self.read:
             return []
+        if self.query.by_event:
+            return self._events()
         match self.query.report.policy:
             case Policy.ON_CONTENT_CHANGE:
                 found = self._content_changes()
@@ -75,6 +77,13 @@ class Schedule:
             case Policy.PERIODIC:
                 found = self._periods()
         return sorted(set(found))
+
+    def _events(self) -> list[Evaluation]:
+        """An evaluation for each event, also where several come at one instant."""
+        found = [self._at_event(position) for position in self.read]
+        if self.query.report.policy is Policy.NON_EMPTY_CONTENT:
+            found = [each for each in found if any(content.triples for content in self.contents(each))]
+        return found
 
     @cached_property
     def _last(self) -> int:

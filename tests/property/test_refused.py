@@ -32,7 +32,7 @@ def text(
         (text("WINDOW ex:w { ?x ex:p ?y } FILTER EXISTS { ?x ex:q* ?z }"), "path that may be empty"),
         (text("WINDOW ex:w { GRAPH ?e { ?x ex:p ?y } }"), "GRAPH"),
         (text("WINDOW ex:w { ?x ex:p ?y } SERVICE ex:far { ?x ex:q ?z }"), "SERVICE"),
-        (text(spec="EVENT"), "EVENT"),
+        (text(spec="EVENT] FROM NAMED WINDOW ex:v ON ex:s [ELEMENTS 2"), "EVENT"),
         (text(spec="RANGE 10ms STEP 5ms WITH STATIC"), "WITH STATIC"),
         (text(options="WITH PATHS "), "WITH PATHS"),
         (text(options="WITH SHORTEST PATHS "), "WITH SHORTEST PATHS"),
