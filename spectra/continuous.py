@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from spectra.algebra.explain import explain
 from spectra.algebra.nodes import Node, Source
+from spectra.background import StaticGraph
 from spectra.changes import Change, ChangeBatch, Snapshot
 from spectra.clock import NO_END, Instant
 from spectra.dictionary.dictionary import Dictionary
@@ -24,6 +25,12 @@ from spectra.sparql.query import ContinuousQuery, Form, OutputOperator, Policy
 
 if TYPE_CHECKING:
     from spectra.views.view import WindowViews
+
+
+#: Triples (ids) to put into static graphs, by IRI.
+StaticParts = Mapping[StaticGraph, Mapping[str, NDArray[np.int32]]]
+
+_NOTHING = np.zeros(0, np.int32)
 
 
 @dataclass(slots=True)
@@ -52,12 +59,17 @@ class Query:
         dictionary: Dictionary,
         on_remove: Callable[[Query], None],
         *,
+        static: Sequence[StaticGraph] = (),
         idle: bool = False,
     ) -> None:
-        """`idle`: another shard tells all changes, and this one none, not even that an ASK is false."""
+        """`static` are its static graphs, whose views are among `views`.
+
+        `idle`: another shard tells all changes, and this one none, not even that an ASK is false.
+        """
         self.query = query
         self.name = query.name
         self.streams = frozenset(window.stream for window in query.windows)
+        self.static = tuple(static)
         self.logical, self.physical = logical, physical
         self._dictionary = dictionary
         self._on_remove = on_remove
@@ -77,17 +89,35 @@ class Query:
     def evaluations(self) -> Evaluations:
         return self._report.evaluations
 
-    def load_static(self) -> None:
-        """Take the static triples, which its static views have just applied, as the first input."""
-        self._begun = self.operator.process()
-        self.holder.hold(self._begun.rows.ravel(), np.zeros(0, np.int32))
+    def put_static(self, parts: StaticParts, held: int) -> ChangeBatch:
+        """Hold triples in static graphs in the place of those of the same IRIs; what that changes, at the present time.
+
+        `held` is how many triples its windows hold. Before the first event nothing is told, and then with it.
+        """
+        began = self.evaluations.first_event is not None
+        report = self._report
+        for graph, of_iri in parts.items():
+            graph.put(of_iri, self.now if began else 0)
+            self.holder.hold(graph.views.entered_terms(), _NOTHING)
+        batch = self._decoded(self._silence)
+        if not began:
+            loaded = [] if self._begun is None else [self._begun]
+            taken = self.operator.process()
+            self.holder.hold(taken.rows.ravel(), _NOTHING)
+            self._begun = Deltas.concatenate([*loaded, taken])
+        elif isinstance(report, EventReport):
+            report.settle([self.operator.process()])
+        else:
+            batch = self.process(_present(self.now, held))
+        for graph in parts:
+            self.holder.hold(_NOTHING, graph.views.vacuum())
+        return batch
 
     def process(self, progress: Progress) -> ChangeBatch:
         """What the last batch changed, as far as it is to be told now."""
         if self._idle:
             self.now = progress.upto
-            nothing = Deltas.empty(len(self.operator.variables))
-            return self._decoded(Told(nothing.at, nothing.sign, nothing.until, nothing.rows))
+            return self._decoded(self._silence)
         before = self._report.pending.rows.ravel()
         begun = self._begin(progress.first) if self._is_first(progress) else []
         if isinstance(self._report, EventReport):
@@ -102,6 +132,11 @@ class Query:
         self._publish(batch)
         return batch
 
+    @property
+    def _silence(self) -> Told:
+        nothing = Deltas.empty(len(self.operator.variables))
+        return Told(nothing.at, nothing.sign, nothing.until, nothing.rows)
+
     def _is_first(self, progress: Progress) -> bool:
         return self.evaluations.first_event is None and len(progress.events) > 0
 
@@ -115,7 +150,7 @@ class Query:
         if self._begun is not None:  # it came first: what `initial` tells may take some of it back
             self._begun.at[:] = at
             begun.append(self._begun)
-            self.holder.hold(np.zeros(0, np.int32), self._begun.rows.ravel())
+            self.holder.hold(_NOTHING, self._begun.rows.ravel())
             self._begun = None
         return [*begun, self.operator.initial(at)]
 
@@ -149,7 +184,7 @@ class Query:
         self.now, self.reported = state.now, state.reported
         report = self._report
         report.pending = state.pending
-        self.holder.hold(state.pending.rows.ravel(), np.zeros(0, np.int32))
+        self.holder.hold(state.pending.rows.ravel(), _NOTHING)
         if isinstance(report, AnswerReport):
             report.resume(state.answer)
         elif isinstance(report, AskReport):
@@ -218,6 +253,13 @@ class Query:
 
 def _indented(text: str) -> str:
     return "\n".join(f"  {line}" for line in text.splitlines())
+
+
+def _present(now: int, held: int) -> Progress:
+    """An evaluation at the present time, at which nothing has happened to the windows; they hold so many triples."""
+    nothing = np.zeros(0, np.int64)
+    events, before, filled = (np.array([value], np.int64) for value in (now, NO_END, held))
+    return Progress(now, events, nothing, nothing, held_at=before, held=filled, instants=nothing)
 
 
 def _demand(query: ContinuousQuery, plan: PhysicalPlan) -> Demand:

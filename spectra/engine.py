@@ -15,6 +15,7 @@ from spectra.algebra.from_sparql import from_sparql
 from spectra.algebra.nodes import Source as GraphSource
 from spectra.algebra.nodes import Values
 from spectra.arrival import arrival_order, merged
+from spectra.background import StaticGraph
 from spectra.changes import Change, ChangeBatch
 from spectra.clock import FOREVER, TimeLike, milliseconds
 from spectra.continuous import Query
@@ -36,15 +37,14 @@ from spectra.reorder import EncodedEvents
 from spectra.sparql import parse_query
 from spectra.sparql.query import ContinuousQuery, Form
 from spectra.sparql.rspql import DEFAULT_NAME
-from spectra.static import Triple, load_static
+from spectra.static import read_static
 from spectra.streams.contract import EventSource
-from spectra.streams.distinct import DistinctTerms
+from spectra.streams.distinct import pruned
 from spectra.streams.memory import from_triples
 from spectra.streams.quarantine import Quarantine
 from spectra.timeline import ANY_STREAM, Timeline
 from spectra.views.batch import EventBatch
 from spectra.views.summary import Summary
-from spectra.views.view import WindowViews
 
 if TYPE_CHECKING:
     import pyarrow
@@ -110,23 +110,33 @@ class Engine:
         logical = from_sparql(query)
         physical, idle = _part(query, physical_plan(logical), shard)
         physical = with_pattern_operator(physical, self._pattern)
-        static_triples = {
-            graph: _static_triples(query, physical, graph, static or {}, Path(folder))
-            for graph in sources(physical)
-            if graph.static
+        graphs = _static_graphs(query, physical)
+        parts = {
+            graph: {iri: self._static_ids(graph, iri, static or {}, Path(folder)) for iri in graph.iris}
+            for graph in graphs.values()
         }
         lateness = max(window.spec.lateness for window in query.windows)
         timeline = self._timelines.setdefault(lateness, Timeline(lateness, self.dictionary, self._check_limit))
         states = {window.name: timeline.window(window.stream, window.spec, self.events) for window in query.windows}
         views = {GraphSource(name): state.views for name, state in states.items()}
-        views |= {graph: WindowViews() for graph in static_triples}
-        registered = Query(query, logical, physical, views, self.dictionary, self._remove, idle=idle)
+        views |= {source: graph.views for source, graph in graphs.items()}
+        registered = Query(
+            query,
+            logical,
+            physical,
+            views,
+            self.dictionary,
+            self._remove,
+            static=tuple(graphs.values()),
+            idle=idle,
+        )
         for window_name, state in states.items():
             patterns, everything = wanted_triples(physical, GraphSource(window_name))
             state.want(registered, patterns, everything or (sees_everything(query) and not idle))
             if state not in timeline.windows:
                 timeline.windows.append(state)
-        self._load_static(registered, {graph: (views[graph], rows) for graph, rows in static_triples.items()})
+        registered.put_static(parts, held=0)
+        self.dictionary.reclaim()
         timeline.queries.append(registered)
         self._queries[query.name] = registered
         self._summaries.clear()
@@ -155,27 +165,36 @@ class Engine:
                     place=window.place,
                 )
 
-    def _load_static(self, registered: Query, graphs: dict[GraphSource, tuple[WindowViews, list[Triple]]]) -> None:
-        """Put static triples into their views, for ever, and let the query's operators take them."""
-        if not graphs:
-            return
-        for views, triples in graphs.values():
-            batch = from_triples(ANY_STREAM, 0, triples, ())
-            ids = self.dictionary.encode(batch.text, batch.start, batch.length, batch.tag, batch.hashes)
-            views.apply(
-                triples=ids,
-                sign=np.ones(len(triples), np.int8),
-                event_first=np.array([0, len(triples)], np.int64),
-                event_time=np.zeros(1, np.int64),
-                event_position=np.zeros(1, np.int64),
-                event_end=np.full(1, FOREVER, np.int64),
-                horizon=0,
-            )
-            registered.holder.hold(views.entered_terms(), np.zeros(0, np.int32))
-        registered.load_static()
-        for views, _ in graphs.values():
-            views.vacuum()
+    def _static_ids(self, graph: StaticGraph, iri: str, given: Mapping[str, Any], folder: Path) -> NDArray[np.int32]:
+        """The triples of an IRI that a static graph keeps, as ids that nobody holds yet."""
+        batches = read_static(iri, folder, given, graph.summary)
+        ids = [self.dictionary.encode(each.text, each.start, each.length, each.tag, each.hashes) for each in batches]
+        return np.concatenate([np.zeros((0, 3), np.int32), *ids])
+
+    def update_static(self, iri: str, triples: str | Path | Iterable[Any]) -> list[Change]:
+        """Replace the triples of a static graph of FROM or FROM NAMED; the changes this causes at the present time.
+
+        `triples` are a file, or triples as `push` takes them. All queries that name the graph go on with the new ones;
+        what the graph had before and has now is not touched. An evaluation follows at once for queries that report
+        ON_CONTENT_CHANGE or NON_EMPTY_CONTENT; others see the new triples at their next one.
+        """
+        given = {iri: triples if isinstance(triples, (str, Path)) else list(triples)}
+        known = {query.name: (*query.query.static, *query.query.static_named) for query in self.queries}
+        if not any(iri in graphs for graphs in known.values()):
+            listed = ", ".join(sorted({f"<{graph}>" for graphs in known.values() for graph in graphs}))
+            hint = f"They read {listed}." if listed else None
+            raise QueryError(f"no query reads the static graph <{iri}>", hint=hint)
+        replaced = []  # all of it is read before any of it is used: a file may be wrong
+        for timeline in self._timelines.values():
+            for query in timeline.queries:
+                if iri in known[query.name]:
+                    graphs = [graph for graph in query.static if iri in graph.iris]
+                    parts = {graph: {iri: self._static_ids(graph, iri, given, Path())} for graph in graphs}
+                    replaced.append((query, parts, timeline.held(query)))
+        told = [query.put_static(parts, held) for query, parts, held in replaced]
         self.dictionary.reclaim()
+        self._check_limit()
+        return list(_in_order(told))
 
     def _remove(self, query: Query) -> None:
         del self._queries[query.name]
@@ -281,11 +300,7 @@ class Engine:
 
     def _encoded(self, batch: EventBatch) -> EncodedEvents:
         """The events as ids, without the triples that no query can use."""
-        summary = self.summary(batch.stream)
-        batch = batch.without(~summary.usable(batch.hashes))
-        passing = summary.passing(batch.hashes, DistinctTerms(batch.text, batch.start, batch.length, batch.hashes))
-        if passing is not None:
-            batch = batch.without(~passing)
+        batch = pruned(batch, self.summary(batch.stream))
         triples = self.dictionary.encode(batch.text, batch.start, batch.length, batch.tag, batch.hashes)
         arrival = self.events + np.arange(batch.events)
         self.events += batch.events
@@ -351,14 +366,16 @@ class Engine:
     def nbytes(self) -> int:
         """Bytes of views and operator state."""
         views = sum(state.views.nbytes for t in self._timelines.values() for state in t.windows)
+        views += sum(graph.nbytes for query in self.queries for graph in query.static)
         return views + sum(query.nbytes for query in self._queries.values())
 
     def statistics(self) -> dict[str, Any]:
-        """Events seen, late events, triples held, sizes of the dictionary and of the state."""
+        """Events seen, late events, triples held in windows and in static graphs, sizes of dictionary and state."""
         return {
             "events": self.events,
             "late": self.late,
             "triples": sum(state.views.live for t in self._timelines.values() for state in t.windows),
+            "static": sum(graph.views.live for query in self.queries for graph in query.static),
             "dictionary": self.dictionary.statistics(),
             "state_bytes": self.nbytes,
         }
@@ -455,11 +472,12 @@ def _part(query: ContinuousQuery, physical: PhysicalPlan, shard: tuple[int, int]
     return ValuesPlan(Values(physical.variables, ())), True
 
 
-def _static_triples(
-    query: ContinuousQuery, physical: PhysicalPlan, graph: GraphSource, given: Mapping[str, Any], folder: Path
-) -> list[Triple]:
-    """The triples of a static graph that the query can use."""
-    names = query.static if graph.name == "" else (graph.name,)
-    triples = {triple for iri in names for triple in load_static(iri, folder, given)}
-    patterns, everything = wanted_triples(physical, graph)
-    return [triple for triple in sorted(triples) if everything or any(wanted.fits(triple) for wanted in patterns)]
+def _static_graphs(query: ContinuousQuery, physical: PhysicalPlan) -> dict[GraphSource, StaticGraph]:
+    """The static graphs that a plan reads, without triples yet."""
+    graphs = {}
+    for source in sorted(sources(physical), key=lambda source: source.name):
+        if source.static:
+            patterns, everything = wanted_triples(physical, source)
+            summary = Summary({triples.by(hash_text) for triples in patterns}, keep_all=everything)
+            graphs[source] = StaticGraph(query.static if source.name == "" else (source.name,), summary)
+    return graphs

@@ -256,6 +256,10 @@ class Timeline:
             instants=empty,
         )
 
+    def held(self, query: Query) -> int:
+        """How many triples the windows of a query hold."""
+        return sum(state.views.live for state in self.windows if query in state.queries)
+
     def drain(self) -> Iterator[ChangeBatch]:
         """Let time go on, for each query until its last content has expired and been reported."""
         horizons = {query.name: self._horizon(query) for query in self.queries}
