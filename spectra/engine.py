@@ -245,7 +245,7 @@ class Engine:
 
     def advance(self, time: TimeLike) -> list[Change]:
         """Let time pass: what expired and what closed."""
-        return list(_in_order(self._pass_time(milliseconds(time))))
+        return list(_in_order(self.pass_time(milliseconds(time))))
 
     def run(
         self,
@@ -333,7 +333,8 @@ class Engine:
             told += timeline.drain()
         return told
 
-    def _pass_time(self, time: int) -> list[ChangeBatch]:
+    def pass_time(self, time: int) -> list[ChangeBatch]:
+        """Let time pass to `time`, in milliseconds, as `advance` does; the changes as columns."""
         told: list[ChangeBatch] = []
         for timeline in self._timelines.values():
             timeline.reorder.greatest = max(timeline.reorder.greatest, time)

@@ -317,7 +317,8 @@ def _instants(columns: list[NDArray[np.int64]]) -> NDArray[np.int64]:
     columns = [column for column in columns if len(column)]
     if len(columns) == 1:
         times = columns[0]
-        return times[np.append(True, times[1:] != times[:-1])]
+        distinct: NDArray[np.int64] = times[np.append(True, times[1:] != times[:-1])]
+        return distinct
     return np.unique(np.concatenate(columns)) if columns else np.zeros(0, np.int64)
 
 
