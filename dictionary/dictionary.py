@@ -174,12 +174,19 @@ class Dictionary:
         return sum(column.nbytes for column in self._table)
 
     def statistics(self) -> dict[str, int]:
-        """Live terms of both parts, room for ids, bytes of text and its garbage, colliding terms met."""
-        counters = self._table.counters
+        """Live terms of both parts and the bytes of their texts, room for ids, bytes of all texts and of garbage,
+        colliding terms met.
+
+        Constants of queries are the persistent part; the adaptive part is given back as nobody holds it any more.
+        """
+        table, counters = self._table, self._table.counters
+        octets = table.length.astype(np.int64) + table.tag
         return {
             "persistent": int(counters[kernels.PERSISTENT_COUNT]),
+            "persistent_bytes": int(octets[table.state == kernels.PERSISTENT].sum()),
             "adaptive": int(counters[kernels.ADAPTIVE_COUNT]),
-            "capacity": len(self._table.state),
+            "adaptive_bytes": int(octets[table.state == kernels.ADAPTIVE].sum()),
+            "capacity": len(table.state),
             "arena_bytes": int(counters[kernels.ARENA_USED]),
             "arena_garbage": int(counters[kernels.ARENA_GARBAGE]),
             "collisions": int(counters[kernels.COLLISIONS]),

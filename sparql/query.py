@@ -96,3 +96,8 @@ class ContinuousQuery:
     text: str
     base: str | None = None
     places: dict[str, Place] = field(default_factory=dict)
+
+    @property
+    def by_event(self) -> bool:
+        """Whether each event is matched by itself: `[EVENT]`."""
+        return any(window.spec.kind is WindowKind.EVENT for window in self.windows)

@@ -23,7 +23,7 @@ from spectra.sparql.placeholders import (
     VariableSlot,
     WindowSlot,
 )
-from spectra.sparql.query import ContinuousQuery, Option, OutputOperator, Policy, Report, Window
+from spectra.sparql.query import ContinuousQuery, Option, OutputOperator, Policy, Report, Window, WindowKind
 from spectra.sparql.syntax import Pattern, Term, Variable
 from spectra.sparql.tokens import Kind, Source, Token, tokenize
 from spectra.sparql.windowed import graphs_as_windows, over_window
@@ -514,6 +514,8 @@ class _Reader:
 
     def report(self, windows: tuple[Window, ...]) -> Report:
         """When to evaluate: what a window's REPORT says, else what goes with the operator."""
+        if self.output is OutputOperator.DSTREAM:
+            self._refuse_leaving(windows)
         chosen = [(window.spec.report, window) for window in windows if window.spec.report is not None]
         for report, window in chosen[1:]:
             if report != chosen[0][0]:
@@ -526,6 +528,15 @@ class _Reader:
             return chosen[0][0]
         rstream = self.output is OutputOperator.RSTREAM
         return Report(Policy.ON_WINDOW_CLOSE if rstream else Policy.ON_CONTENT_CHANGE)
+
+    def _refuse_leaving(self, windows: tuple[Window, ...]) -> None:
+        if any(window.spec.kind is WindowKind.EVENT for window in windows):
+            token = next(token for token in self.tokens if token.value == "DSTREAM")
+            raise self.source.error(
+                "DSTREAM has nothing to tell where each event is matched by itself",
+                token,
+                hint="Nothing is kept of an event, so nothing leaves: use ISTREAM or RSTREAM.",
+            )
 
     # --- tokens -----------------------------------------------------------------------------
 

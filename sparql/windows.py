@@ -137,6 +137,8 @@ class _Reader:
                 t0 = self._time()
             elif word == "REPORT":
                 report = self._report()
+                if kind is WindowKind.EVENT and report.policy is Policy.PERIODIC:
+                    raise self.source.error("an EVENT window reports at each event, not PERIODIC", chunk.span)
             elif word == "WITH":
                 static = self._next("STATIC after WITH")
                 if static.word != "STATIC":

@@ -28,7 +28,7 @@ from spectra.operators.contract import Deltas
 from spectra.reorder import EncodedEvents
 
 #: Raised whenever older checkpoints can no longer be read.
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 
 _FACTS, _ARRAYS = "facts.json", "arrays.npz"
 _UNFINISHED = "unfinished"
@@ -200,10 +200,14 @@ def saved(engine: Engine) -> State:
         state = query.state()
         saving.deltas(f"pending.{at}", state.pending)
         saving.deltas(f"answer.{at}", state.answer)
+        static = [(number, iri) for number, graph in enumerate(query.static) for iri in sorted(graph.replaced)]
+        for place, (number, iri) in enumerate(static):
+            saving.ids[f"static.{at}.{place}"] = query.static[number].parts[iri]
         queries.append(
             {
                 "name": query.name,
                 "text": query.query.text,
+                "static": static,
                 **{name: getattr(state, name) for name in ("first_event", "done", "now", "reported", "count", "last")},
             }
         )
@@ -218,6 +222,9 @@ def restore(engine: Engine, state: State) -> None:
     dictionary = engine.dictionary
     encoded = dictionary.encode(*(arrays[f"terms.{name}"] for name in ("text", "start", "length", "tag", "hashes")))
     ids = np.concatenate((np.zeros(1, np.int32), encoded))
+    for at, (query, known) in enumerate(zip(engine.queries, facts["queries"], strict=True)):
+        for place, (number, iri) in enumerate(known["static"]):
+            query.put_static({query.static[number]: {iri: ids[arrays[f"static.{at}.{place}"]]}}, held=0)
     for at, (timeline, known) in enumerate(zip(engine.timelines, facts["timelines"], strict=True)):
         timeline.reorder.greatest, timeline.late = known["greatest"], known["late"]
         for number, stream in enumerate(known["waiting"]):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from spectra.algebra.explain import explain
 from spectra.algebra.nodes import Node, Source
+from spectra.background import StaticGraph
 from spectra.changes import Change, ChangeBatch, PathColumns, Snapshot
 from spectra.clock import NO_END, Instant
 from spectra.composition import DerivedTriples, derived_triples
@@ -22,13 +23,19 @@ from spectra.operators.contract import Deltas
 from spectra.operators.path.rspq import PATH_BUDGET
 from spectra.operators.relational.implicit import Implicit
 from spectra.planner.physical import PhysicalPlan, explain_physical
-from spectra.report import AnswerReport, AskReport, ChangeReport, Evaluations, Progress, Told, report_for
+from spectra.report import AnswerReport, AskReport, ChangeReport, Evaluations, EventReport, Progress, Told, report_for
 from spectra.sparql.composed import makes_stream
 from spectra.sparql.query import ContinuousQuery, Form, Option, OutputOperator, Policy
 from spectra.witnesses import Witnesses
 
 if TYPE_CHECKING:
     from spectra.views.view import WindowViews
+
+
+#: Triples (ids) to put into static graphs, by IRI.
+StaticParts = Mapping[StaticGraph, Mapping[str, NDArray[np.int32]]]
+
+_NOTHING = np.zeros(0, np.int32)
 
 
 @dataclass(slots=True)
@@ -57,16 +64,19 @@ class Query:
         dictionary: Dictionary,
         on_remove: Callable[[Query], None],
         *,
+        static: Sequence[StaticGraph] = (),
         idle: bool = False,
         path_budget: int | None = None,
     ) -> None:
-        """`idle`: another shard tells all changes, and this one none, not even that an ASK is false.
+        """`static` are its static graphs, whose views are among `views`.
 
+        `idle`: another shard tells all changes, and this one none, not even that an ASK is false.
         `path_budget` is how many states simple paths may take at one instant.
         """
         self.query = query
         self.name = query.name
         self.streams = frozenset(window.stream for window in query.windows)
+        self.static = tuple(static)
         self.logical, self.physical = logical, physical
         self._dictionary = dictionary
         self._on_remove = on_remove
@@ -82,7 +92,7 @@ class Query:
         if query.options & {Option.PATHS, Option.SHORTEST_PATHS}:
             self._witnesses = Witnesses(query, views, dictionary, self.operator.variables, budget)
         self._begun: Deltas | None = None
-        self._last = _nothing(len(self.operator.variables))
+        self._last = self._silence
         self.now = NO_END
         self._listeners: list[tuple[asyncio.AbstractEventLoop, asyncio.Queue[Change | None]]] = []
         self.removed = False
@@ -92,17 +102,40 @@ class Query:
     def evaluations(self) -> Evaluations:
         return self._report.evaluations
 
-    def load_static(self) -> None:
-        """Take the static triples, which its static views have just applied, as the first input."""
-        self._begun = self.operator.process()
+    def put_static(self, parts: StaticParts, held: int) -> ChangeBatch:
+        """Hold triples in static graphs in the place of those of the same IRIs; what that changes, at the present time.
+
+        `held` is how many triples its windows hold. Before the first event nothing is told, and then with it.
+        """
+        began = self.evaluations.first_event is not None
+        report = self._report
+        for graph, of_iri in parts.items():
+            graph.put(of_iri, self.now if began else 0)
+            self.holder.hold(graph.views.entered_terms(), _NOTHING)
+        batch = self._decoded(self._silence[1])
+        if not began:
+            loaded = [] if self._begun is None else [self._begun]
+            taken = self.operator.process()
+            self.holder.hold(taken.rows.ravel(), _NOTHING)
+            self._begun = Deltas.concatenate([*loaded, taken])
+        elif isinstance(report, EventReport):
+            report.settle([self.operator.process()])
+        else:
+            batch = self.process(_present(self.now, held))
+        for graph in parts:
+            self.holder.hold(_NOTHING, graph.views.vacuum())
+        return batch
 
     def process(self, progress: Progress) -> ChangeBatch:
         """What the last batch changed, as far as it is to be told now."""
         if self._idle:
             self.now = progress.upto
-            return self._decoded(_nothing(len(self.operator.variables))[1])
+            return self._decoded(self._silence[1])
         before = self._report.pending.rows.ravel()
-        begun = self._begin(int(progress.events[0])) if self._is_first(progress) else []
+        begun = self._begin(progress.first) if self._is_first(progress) else []
+        if isinstance(self._report, EventReport):
+            self._report.settle(begun)
+            begun = []
         deltas = Deltas.concatenate([*begun, self.operator.process()])
         told = self._report.tell(deltas, progress)
         self.holder.hold(self._report.pending.rows.ravel(), before)
@@ -119,6 +152,11 @@ class Query:
         net = self._report.net if isinstance(self._report, ChangeReport) else told
         return derived_triples(self.query, deltas, net, told)
 
+    @property
+    def _silence(self) -> tuple[Deltas, Told]:
+        nothing = Deltas.empty(len(self.operator.variables))
+        return nothing, Told(nothing.at, nothing.sign, nothing.until, nothing.rows)
+
     def _is_first(self, progress: Progress) -> bool:
         return self.evaluations.first_event is None and len(progress.events) > 0
 
@@ -132,6 +170,7 @@ class Query:
         if self._begun is not None:  # it came first: what `initial` tells may take some of it back
             self._begun.at[:] = at
             begun.append(self._begun)
+            self.holder.hold(_NOTHING, self._begun.rows.ravel())
             self._begun = None
         return [*begun, self.operator.initial(at)]
 
@@ -161,13 +200,15 @@ class Query:
         The operators take that as their input, and what follows from it has been told before.
         """
         if state.first_event is not None:
-            self._begin(NO_END)
+            begun = self._begin(NO_END)
+            if isinstance(self._report, EventReport):
+                self._report.settle(begun)
         self.operator.process()
         self.evaluations.resume(state.first_event, state.done)
         self.now, self.reported = state.now, state.reported
         report = self._report
         report.pending = state.pending
-        self.holder.hold(state.pending.rows.ravel(), np.zeros(0, np.int32))
+        self.holder.hold(state.pending.rows.ravel(), _NOTHING)
         if isinstance(self.operator, Implicit):
             self.operator.resume(_rows_after(state.answer, state.pending))
         if isinstance(report, AnswerReport):
@@ -257,17 +298,24 @@ def _rows_after(answer: Deltas, pending: Deltas) -> NDArray[np.int32]:
     return np.array(list(rows), np.int32).reshape(len(rows), answer.rows.shape[1])
 
 
-def _nothing(width: int) -> tuple[Deltas, Told]:
-    deltas = Deltas.empty(width)
-    return deltas, Told(deltas.at, deltas.sign, deltas.until, deltas.rows)
-
-
 def _indented(text: str) -> str:
     return "\n".join(f"  {line}" for line in text.splitlines())
 
 
+def _present(now: int, held: int) -> Progress:
+    """An evaluation at the present time, at which nothing has happened to the windows; they hold so many triples."""
+    nothing = np.zeros(0, np.int64)
+    events, before, filled = (np.array([value], np.int64) for value in (now, NO_END, held))
+    return Progress(now, events, nothing, nothing, held_at=before, held=filled, instants=nothing)
+
+
 def demand(query: ContinuousQuery, plan: PhysicalPlan) -> Demand:
-    """What the report needs: rows that expire unless only new rows are told and none can come twice."""
+    """What the report needs: rows that expire unless only new rows are told and none can come twice.
+
+    Where each event is matched by itself, nobody asks for what leaves after it.
+    """
+    if query.by_event:
+        return Demand(removals=False, extensions=False)
     immediate = query.report.policy is Policy.ON_CONTENT_CHANGE and query.output is not OutputOperator.RSTREAM
     only_new = immediate and query.output is OutputOperator.ISTREAM and query.form is Form.SELECT
     # whoever reads the stream of a CONSTRUCT query is told when its triples come to last longer

@@ -15,6 +15,7 @@ from spectra.algebra.from_sparql import from_sparql
 from spectra.algebra.nodes import Source as GraphSource
 from spectra.algebra.nodes import Values
 from spectra.arrival import arrival_order, merged
+from spectra.background import StaticGraph
 from spectra.changes import Change, ChangeBatch
 from spectra.clock import FOREVER, TimeLike, milliseconds
 from spectra.continuous import Query, demand
@@ -40,15 +41,14 @@ from spectra.sparql import parse_query
 from spectra.sparql.composed import in_order, makes_stream, producers_of
 from spectra.sparql.query import ContinuousQuery, Option, WindowKind
 from spectra.sparql.rspql import DEFAULT_NAME
-from spectra.static import Triple, load_static
+from spectra.static import read_static
 from spectra.streams.contract import EventSource
-from spectra.streams.distinct import DistinctTerms
+from spectra.streams.distinct import pruned
 from spectra.streams.memory import from_triples
 from spectra.streams.quarantine import Quarantine
-from spectra.timeline import ANY_STREAM, Timeline, WindowState
+from spectra.timeline import ANY_STREAM, Timeline
 from spectra.views.batch import EventBatch
 from spectra.views.summary import Summary
-from spectra.views.view import WindowViews
 
 if TYPE_CHECKING:
     import pyarrow
@@ -131,7 +131,15 @@ class Engine:
         self._check_names(query)
         if shard is not None and query.options & {Option.PATHS, Option.SHORTEST_PATHS}:
             raise UnsupportedError("WITH PATHS is not told by shards", place=query.places.get("PATHS"))
-        if shard is not None and producers_of(query, [other.query for other in self.queries]):
+        made = producers_of(query, [other.query for other in self.queries])
+        for window in query.windows:
+            if window.spec.kind is WindowKind.EVENT and any(other.name == window.stream for other in made):
+                raise UnsupportedError(
+                    "a window [EVENT] on another query's output is not evaluated yet",
+                    place=window.place,
+                    hint="[ELEMENTS 1 STEP 1] holds the latest event.",
+                )
+        if shard is not None and made:
             raise UnsupportedError("a shard has only a part of another query's output", place=query.windows[0].place)
         logical = from_sparql(query)
         physical, idle = _part(query, physical_plan(logical), shard)
@@ -145,33 +153,44 @@ class Engine:
         physical = with_path_operator(physical, self._path_operator(query))
         if Option.IMPLICIT_WINDOWS in query.options:
             physical = with_implicit_windows(physical)
-        static_triples = {
-            graph: _static_triples(query, physical, graph, static or {}, Path(folder))
-            for graph in sources(physical)
-            if graph.static
+        graphs = _static_graphs(query, physical)
+        parts = {
+            graph: {iri: self._static_ids(graph.summary, (iri,), static or {}, Path(folder)) for iri in graph.iris}
+            for graph in graphs.values()
         }
         of_windows = {
-            window.name: _static_triples(query, physical, GraphSource(window.name), static or {}, Path(folder))
+            window.name: self._static_ids(
+                _used(physical, GraphSource(window.name)), query.static, static or {}, Path(folder)
+            )
             for window in query.windows
             if window.spec.with_static
         }
         timeline = self._timeline(query)
         states = {window.name: timeline.window(window.stream, window.spec, self.events) for window in query.windows}
         views = {GraphSource(name): state.views for name, state in states.items()}
-        views |= {graph: WindowViews() for graph in static_triples}
+        views |= {source: graph.views for source, graph in graphs.items()}
         registered = Query(
-            query, logical, physical, views, self.dictionary, self._remove, idle=idle, path_budget=self._path_budget
+            query,
+            logical,
+            physical,
+            views,
+            self.dictionary,
+            self._remove,
+            static=tuple(graphs.values()),
+            idle=idle,
+            path_budget=self._path_budget,
         )
         for window_name, state in states.items():
             patterns, everything = wanted_triples(physical, GraphSource(window_name))
             state.want(registered, patterns, everything or (sees_everything(query) and not idle))
             if state not in timeline.windows:
                 timeline.windows.append(state)
-        self._load_static(
-            registered,
-            {graph: (views[graph], rows) for graph, rows in static_triples.items()},
-            [(states[name], rows) for name, rows in of_windows.items()],
-        )
+        for name, ids in of_windows.items():
+            states[name].fix(ids, self.dictionary)
+        registered.put_static(parts, held=0)
+        for name in of_windows:
+            states[name].views.vacuum()
+        self.dictionary.reclaim()
         timeline.add(registered)
         self._queries[query.name] = registered
         self._summaries.clear()
@@ -221,32 +240,54 @@ class Engine:
             )
         return self._timelines.setdefault(lateness, Timeline(lateness, self.dictionary, self._check_limit))
 
-    def _load_static(
-        self,
-        registered: Query,
-        graphs: dict[GraphSource, tuple[WindowViews, list[Triple]]],
-        windows: list[tuple[WindowState, list[Triple]]],
-    ) -> None:
-        """Put static triples into their views, for ever, and let the query's operators take them.
+    def _static_ids(
+        self, summary: Summary, iris: Iterable[str], given: Mapping[str, Any], folder: Path
+    ) -> NDArray[np.int32]:
+        """What a summary keeps of the triples of some IRIs, as ids that nobody holds yet."""
+        batches = [batch for iri in iris for batch in read_static(iri, folder, given, summary)]
+        ids = [self.dictionary.encode(each.text, each.start, each.length, each.tag, each.hashes) for each in batches]
+        return np.concatenate([np.zeros((0, 3), np.int32), *ids])
 
-        `windows` are those of which static triples are a part.
+    def update_static(self, iri: str, triples: str | Path | Iterable[Any]) -> list[Change]:
+        """Replace the triples of a static graph of FROM or FROM NAMED; the changes this causes at the present time.
+
+        `triples` are a file, or triples as `push` takes them. All queries that name the graph go on with the new ones;
+        what the graph had before and has now is not touched. An evaluation follows at once for queries that report
+        ON_CONTENT_CHANGE or NON_EMPTY_CONTENT; others see the new triples at their next one.
         """
-        if not graphs and not windows:
-            return
-        for state, triples in windows:
-            state.fix(self._static_ids(triples), self.dictionary)
-        for views, triples in graphs.values():
-            ids = self._static_ids(triples)
-            views.fill_static(ids)
-            registered.holder.hold(views.entered_terms(), np.zeros(0, np.int32))
-        registered.load_static()
-        for views in [*(views for views, _ in graphs.values()), *(state.views for state, _ in windows)]:
-            views.vacuum()
+        given = {iri: triples if isinstance(triples, (str, Path)) else list(triples)}
+        known = {query.name: (*query.query.static, *query.query.static_named) for query in self.queries}
+        if not any(iri in graphs for graphs in known.values()):
+            listed = ", ".join(sorted({f"<{graph}>" for graphs in known.values() for graph in graphs}))
+            hint = f"They read {listed}." if listed else None
+            raise QueryError(f"no query reads the static graph <{iri}>", hint=hint)
+        self._check_replaceable(iri)
+        replaced = []  # all of it is read before any of it is used: a file may be wrong
+        for timeline in self._timelines.values():
+            for query in timeline.queries:
+                if iri in known[query.name]:
+                    graphs = [graph for graph in query.static if iri in graph.iris]
+                    parts = {graph: {iri: self._static_ids(graph.summary, (iri,), given, Path())} for graph in graphs}
+                    replaced.append((query, parts, timeline.held(query)))
+        told = [query.put_static(parts, held) for query, parts, held in replaced]
         self.dictionary.reclaim()
+        self._check_limit()
+        return list(_in_order(told))
 
-    def _static_ids(self, triples: list[Triple]) -> NDArray[np.int32]:
-        batch = from_triples(ANY_STREAM, 0, triples, ())
-        return self.dictionary.encode(batch.text, batch.start, batch.length, batch.tag, batch.hashes)
+    def _check_replaceable(self, iri: str) -> None:
+        """Refuse to replace a static graph where others than the query's own operators would have to follow."""
+        for query in (each.query for each in self.queries):
+            within = next((window for window in query.windows if window.spec.with_static), None)
+            if within is not None and iri in query.static:
+                raise UnsupportedError(
+                    f"<{iri}> cannot be replaced yet: it is part of the window <{within.name}> of <{query.name}>",
+                    place=within.place,
+                )
+            reader = next((other for other in self.queries if producers_of(other.query, [query])), None)
+            if reader is not None and iri in (*query.static, *query.static_named):
+                raise UnsupportedError(
+                    f"<{iri}> cannot be replaced yet: <{reader.name}> reads the output of <{query.name}>, which uses it"
+                )
 
     def _remove(self, query: Query) -> None:
         del self._queries[query.name]
@@ -299,7 +340,7 @@ class Engine:
 
     def advance(self, time: TimeLike) -> list[Change]:
         """Let time pass: what expired and what closed."""
-        return list(_in_order(self._pass_time(milliseconds(time))))
+        return list(_in_order(self.pass_time(milliseconds(time))))
 
     def run(
         self,
@@ -354,11 +395,7 @@ class Engine:
 
     def _encoded(self, batch: EventBatch) -> EncodedEvents:
         """The events as ids, without the triples that no query can use."""
-        summary = self.summary(batch.stream)
-        batch = batch.without(~summary.usable(batch.hashes))
-        passing = summary.passing(batch.hashes, DistinctTerms(batch.text, batch.start, batch.length, batch.hashes))
-        if passing is not None:
-            batch = batch.without(~passing)
+        batch = pruned(batch, self.summary(batch.stream))
         triples = self.dictionary.encode(batch.text, batch.start, batch.length, batch.tag, batch.hashes)
         arrival = self.events + np.arange(batch.events)
         self.events += batch.events
@@ -391,7 +428,8 @@ class Engine:
             told += timeline.drain()
         return told
 
-    def _pass_time(self, time: int) -> list[ChangeBatch]:
+    def pass_time(self, time: int) -> list[ChangeBatch]:
+        """Let time pass to `time`, in milliseconds, as `advance` does; the changes as columns."""
         told: list[ChangeBatch] = []
         for timeline in self._timelines.values():
             timeline.reorder.greatest = max(timeline.reorder.greatest, time)
@@ -424,14 +462,16 @@ class Engine:
     def nbytes(self) -> int:
         """Bytes of views and operator state."""
         views = sum(state.views.nbytes for t in self._timelines.values() for state in t.windows)
+        views += sum(graph.nbytes for query in self.queries for graph in query.static)
         return views + sum(query.nbytes for query in self._queries.values())
 
     def statistics(self) -> dict[str, Any]:
-        """Events seen, late events, triples held, sizes of the dictionary and of the state."""
+        """Events seen, late events, triples held in windows and in static graphs, sizes of dictionary and state."""
         return {
             "events": self.events,
             "late": self.late,
             "triples": sum(state.views.live for t in self._timelines.values() for state in t.windows),
+            "static": sum(graph.views.live for query in self.queries for graph in query.static),
             "dictionary": self.dictionary.statistics(),
             "state_bytes": self.nbytes,
         }
@@ -528,11 +568,17 @@ def _part(query: ContinuousQuery, physical: PhysicalPlan, shard: tuple[int, int]
     return ValuesPlan(Values(physical.variables, ())), True
 
 
-def _static_triples(
-    query: ContinuousQuery, physical: PhysicalPlan, graph: GraphSource, given: Mapping[str, Any], folder: Path
-) -> list[Triple]:
-    """The triples of a static graph that the query can use; of the default graph those that it can use in a window."""
-    names = query.static if graph.name == "" or not graph.static else (graph.name,)
-    triples = {triple for iri in names for triple in load_static(iri, folder, given)}
-    patterns, everything = wanted_triples(physical, graph)
-    return [triple for triple in sorted(triples) if everything or any(wanted.fits(triple) for wanted in patterns)]
+def _static_graphs(query: ContinuousQuery, physical: PhysicalPlan) -> dict[GraphSource, StaticGraph]:
+    """The static graphs that a plan reads, without triples yet."""
+    graphs = {}
+    for source in sorted(sources(physical), key=lambda source: source.name):
+        if source.static:
+            iris = query.static if source.name == "" else (source.name,)
+            graphs[source] = StaticGraph(iris, _used(physical, source))
+    return graphs
+
+
+def _used(physical: PhysicalPlan, source: GraphSource) -> Summary:
+    """Which triples of a graph a plan can use."""
+    patterns, everything = wanted_triples(physical, source)
+    return Summary({triples.by(hash_text) for triples in patterns}, keep_all=everything)

@@ -62,7 +62,7 @@ class Progress:
         rate = engine.events / max(self.seconds, 1e-9)
         reached = reached_time(engine)
         watermark = date_time(reached) if NO_END < reached < FOREVER else "none"
-        batches = sum(getattr(source, "micro_batches", 0) for source in self._sources)
+        batches = sum(source.micro_batches for source in self._sources)
         done = f"{counted(batches, 'batch')}  " if batches else ""
         done += f"{engine.events:,} events  {rate:,.0f} events/s"
         line = f"{done}  watermark {watermark}  state {size(engine.nbytes)}"

@@ -35,6 +35,9 @@ class Progress:
     Times of the events of its streams, instants at which something expired, instants at which a count
     window closed, and (only where asked for) how many triples the windows held after each change.
     Time has come to `upto`, all of it included.
+
+    Where each event is matched by itself, `instants` has an instant of its own for each of the events to be
+    evaluated, and `events` the time of each.
     """
 
     upto: int
@@ -43,6 +46,12 @@ class Progress:
     count_closes: NDArray[np.int64]
     held_at: NDArray[np.int64]
     held: NDArray[np.int64]
+    instants: NDArray[np.int64]
+
+    @property
+    def first(self) -> int:
+        """The instant at which what holds before any event enters."""
+        return int(self.instants[0]) - 1 if len(self.instants) else int(self.events[0])
 
 
 @dataclass(slots=True)
@@ -353,11 +362,64 @@ class AskReport:
         )
 
 
-Report = ChangeReport | AnswerReport | AskReport
+class EventReport:
+    """`[EVENT]`: the whole answer over each event; nothing is kept of one event for the next.
+
+    The deltas at an event's instant are what it changes in the answer over no event at all, and those after
+    it take that back.
+    """
+
+    def __init__(self, query: ContinuousQuery, width: int, hold: Hold) -> None:
+        self.evaluations = Evaluations(query)
+        self.pending = Deltas.empty(width)
+        self._op = 0 if query.output is OutputOperator.RSTREAM else 1
+        self._ask = query.form is Form.ASK
+        self._without = Deltas.empty(width)
+        self._hold = hold
+
+    def settle(self, changes: list[Deltas]) -> None:
+        """Take changes to the answer over no event."""
+        before = self._without
+        deltas = Deltas.concatenate([before, *changes])
+        deltas.until[:] = FOREVER
+        self._without, _ = net_changes(deltas, np.zeros(len(deltas), np.int64))
+        self._hold(self._without.rows.ravel(), before.rows.ravel())
+
+    def tell(self, deltas: Deltas, progress: Progress) -> Told:
+        self.evaluations.note_first_event(progress)
+        self.evaluations.passed(progress)
+        instants, without = progress.instants, len(self._without)
+        always = self._without.take(np.tile(np.arange(without), len(instants)))
+        always.at = np.repeat(instants, without)
+        deltas = Deltas.concatenate([always, deltas])
+        event = np.searchsorted(instants, deltas.at)
+        seen = np.searchsorted(instants, deltas.at, side="right") > event
+        deltas, event = deltas.take(seen), event[seen]
+        if self._ask:
+            count = len(instants)
+            truth = np.bincount(event, deltas.sign, count) > 0
+            return Told(
+                progress.events,
+                np.zeros(count, np.int8),
+                np.full(count, FOREVER, np.int64),
+                np.zeros((count, 0), np.int32),
+                truth,
+            )
+        if not (deltas.sign > 0).all():
+            deltas, event = net_changes(deltas, event)
+        count = len(deltas)
+        return Told(
+            progress.events[event], np.full(count, self._op, np.int8), np.full(count, FOREVER, np.int64), deltas.rows
+        )
+
+
+Report = ChangeReport | AnswerReport | AskReport | EventReport
 
 
 def report_for(query: ContinuousQuery, width: int, hold: Hold, *, keyed: bool) -> Report:
     """The report that a query asks for."""
+    if query.by_event:
+        return EventReport(query, width, hold)
     if query.form is Form.ASK:
         return AskReport(query)
     if query.output is OutputOperator.RSTREAM:

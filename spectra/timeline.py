@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -19,7 +19,7 @@ from spectra.reorder import EncodedEvents, Reorder
 from spectra.report import Progress
 from spectra.sparql.composed import in_order, makes_stream
 from spectra.sparql.query import Policy, WindowKind, WindowSpec
-from spectra.views.kernels.apply import EXPIRED, PROLONG
+from spectra.views.kernels.apply import ENTERED, EXPIRED, PROLONG
 from spectra.views.summary import Summary, Wanted
 from spectra.views.view import WindowViews
 
@@ -52,8 +52,10 @@ class WindowState:
     fixed: NDArray[np.int32] = field(default_factory=lambda: np.zeros((0, 3), np.int32))
     # the latest end of content that was dropped because no query can use it
     unused_end: int = NO_END
-    # of the last portion: times of the events, and of those with which a count window closed
+    # of the last portion: times of the events, and of those with which a count window closed; where each event is
+    # matched by itself, the instants that the events have for the operators
     event_time: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
+    instants: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
     closes: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
     _summary: Summary | None = None
 
@@ -67,6 +69,19 @@ class WindowState:
         if query not in self.queries:
             self.queries.append(query)
         self._summary = None
+
+    def apply_each(self, events: EncodedEvents, order: ArrivalOrder, dictionary: Dictionary) -> None:
+        """Apply the events of a portion one by one: each enters at its own instant and is gone at the next."""
+        events = events.arrived_since(self.since)
+        instants = order.instants(events.arrival)
+        if (instants[1:] < instants[:-1]).any():
+            by_instant = np.argsort(instants)
+            events, instants = events.take(by_instant), instants[by_instant]
+        self.event_time, self.instants = events.event_time, instants
+        self.events += len(events)
+        triples, sign, first = self._usable(events, dictionary)
+        self.views.apply(triples, sign, first, instants, instants, instants + 1, order.end)
+        dictionary.retain(self.views.entered_terms())
 
     def apply(self, events: EncodedEvents, horizon: int, dictionary: Dictionary) -> None:
         """Apply the events of a portion and let time pass to `horizon`."""
@@ -201,6 +216,29 @@ def _keys(triples: NDArray[np.int32]) -> NDArray[np.void]:
     return np.ascontiguousarray(triples).view(np.dtype((np.void, 3 * triples.itemsize))).ravel()
 
 
+class ArrivalOrder:
+    """The instants that the events of a portion have for the operators where each is matched by itself.
+
+    Event number `i` in the order of time, then of arrival, has the instant ``first + 2·i``; at the instant
+    after it the window is empty again. Times would not do: two events may have the same.
+    """
+
+    def __init__(self, events: Iterable[EncodedEvents], first: int) -> None:
+        parts = [EncodedEvents.none(), *events]
+        arrival = np.concatenate([part.arrival for part in parts])
+        order = np.lexsort((arrival, np.concatenate([part.event_time for part in parts])))
+        rank = np.empty(len(order), np.int64)
+        rank[order] = np.arange(len(order))
+        by_arrival = np.argsort(arrival)
+        self._arrival = arrival[by_arrival]
+        self._instant = first + 2 * rank[by_arrival]
+        self.end = first + 2 * len(order)
+
+    def instants(self, arrival: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The instants of the events with these numbers of arrival."""
+        return self._instant[np.searchsorted(self._arrival, arrival)]
+
+
 class Timeline:
     """The windows and queries of one lateness."""
 
@@ -212,6 +250,7 @@ class Timeline:
         self.late = 0
         self._dictionary = dictionary
         self._check_limit = check_limit
+        self._next_instant = 0
 
     def window(self, stream: str, spec: WindowSpec, since: int) -> WindowState:
         """A window that has seen nothing yet: one that is there already, or a new one.
@@ -258,6 +297,7 @@ class Timeline:
             reached = last
         for events_of_stream in released.values():
             self._dictionary.release(events_of_stream.triples.ravel())
+        self._dictionary.reclaim()
         if upto is not None and upto not in (NO_END, reached):
             yield from self._apply({}, upto)
 
@@ -265,10 +305,14 @@ class Timeline:
         self, events: dict[str, EncodedEvents], upto: int, horizons: dict[str, int] | None = None
     ) -> Iterator[ChangeBatch]:
         """One portion of events through views, operators and reports; `horizons` are where queries stop earlier."""
+        order = ArrivalOrder(events.values(), self._next_instant)
+        self._next_instant = order.end
         read = {state.stream for state in self.windows}
         made = {query.name for query in self.queries if makes_stream(query.query)}
         for state in self.windows:
-            if state.stream not in made:
+            if state.spec.kind is WindowKind.EVENT:
+                state.apply_each(_events_for(state, events), order, self._dictionary)
+            elif state.stream not in made:
                 state.apply(_events_for(state, events), upto, self._dictionary)
         for query in self.queries:
             reached = upto if horizons is None else max(query.now, min(upto, horizons[query.name]))
@@ -296,6 +340,9 @@ class Timeline:
         """What happened to the windows of one query."""
         empty = np.zeros(0, np.int64)
         states = [state for state in self.windows if query in state.queries]
+        if query.query.by_event:
+            instants, events = _each_event(states, filled=query.query.report.policy is Policy.NON_EMPTY_CONTENT)
+            return Progress(upto, events, empty, empty, empty, empty, instants)
         logs = [state.views.log for state in states if state.spec.kind is WindowKind.TIME]
         held_at, held = empty, empty
         if query.query.report.policy is Policy.NON_EMPTY_CONTENT:
@@ -307,7 +354,12 @@ class Timeline:
             count_closes=_instants([state.closes for state in states]),
             held_at=held_at,
             held=held,
+            instants=empty,
         )
+
+    def held(self, query: Query) -> int:
+        """How many triples the windows of a query hold."""
+        return sum(state.views.live for state in self.windows if query in state.queries)
 
     def drain(self) -> Iterator[ChangeBatch]:
         """Let time go on, for each query until its last content has expired and been reported.
@@ -389,6 +441,17 @@ def _instants(columns: list[NDArray[np.int64]]) -> NDArray[np.int64]:
         distinct: NDArray[np.int64] = times[np.append(True, times[1:] != times[:-1])]
         return distinct
     return np.unique(np.concatenate(columns)) if columns else np.zeros(0, np.int64)
+
+
+def _each_event(states: list[WindowState], *, filled: bool) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """(instants, times) of the events that some of the windows read; with `filled`, of those that hold anything."""
+    instants, first = np.unique(np.concatenate([state.instants for state in states]), return_index=True)
+    times = np.concatenate([state.event_time for state in states])[first]
+    if filled:
+        entered = [state.views.log.at[state.views.log.kind == ENTERED] for state in states]
+        holding = np.isin(instants, np.concatenate(entered))
+        instants, times = instants[holding], times[holding]
+    return instants, times
 
 
 def _held(states: list[WindowState]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -53,10 +53,6 @@ class WantedTriples(Generic[_Key]):
         subject, predicate, object_ = (None if term is None else key(term) for term in self.terms)
         return WantedTriples((subject, predicate, object_), self.filters)
 
-    def fits(self, triple: tuple[_Key, _Key, _Key]) -> bool:
-        """Whether a triple has the constants."""
-        return all(term is None or term == other for term, other in zip(self.terms, triple, strict=True))
-
 
 Wanted = set[WantedTriples[_Key]]
 

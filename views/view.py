@@ -26,6 +26,7 @@ from spectra.views.kernels.apply import (
     vacuum,
 )
 from spectra.views.kernels.index import grown_index, new_index
+from spectra.views.kernels.lookup import find_rows
 
 SUBJECT, PREDICATE, OBJECT = 1, 2, 4
 WHOLE = SUBJECT | PREDICATE | OBJECT
@@ -257,6 +258,12 @@ class WindowViews:
         rows = self.log.row[self.log.kind > 0]
         columns = self.columns
         return np.concatenate((columns.subject[rows], columns.predicate[rows], columns.object[rows]))
+
+    def find(self, triples: NDArray[np.int32]) -> NDArray[np.int64]:
+        """The rows that hold these triples now, -1 where there is none."""
+        rows = np.empty(len(triples), np.int64)
+        find_rows(self.columns, np.ascontiguousarray(triples), rows)
+        return rows
 
     def rows(self) -> NDArray[np.int64]:
         """The rows that are there now, in no particular order."""

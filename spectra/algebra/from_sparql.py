@@ -47,11 +47,13 @@ def from_sparql(query: ContinuousQuery) -> Node:
                 place=window.place,
                 detail="In other windows nothing tells what expires from what is deleted.",
             )
-        if window.spec.kind is WindowKind.EVENT:
+        if query.by_event and query.options & {Option.PATHS, Option.SHORTEST_PATHS}:
+            raise UnsupportedError("WITH PATHS in a window [EVENT] is not evaluated yet", place=window.place)
+        if query.by_event and window.spec.kind is not WindowKind.EVENT:
             raise UnsupportedError(
-                "the window [EVENT] is not evaluated yet",
+                f"the window <{window.name}> beside a window [EVENT] is not evaluated yet",
                 place=window.place,
-                hint="[ELEMENTS 1 STEP 1] holds the latest event.",
+                hint="[ELEMENTS 1 STEP 1] holds the latest event, beside any other window.",
             )
     translation = _Translation(query)
     if query.form is Form.CONSTRUCT:

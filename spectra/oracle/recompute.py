@@ -7,11 +7,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from spectra.errors import UnsupportedError
 from spectra.oracle.construct import construct
 from spectra.oracle.dataset import Dataset, Triple, TripleSet, WindowGraphs
 from spectra.oracle.evaluate import evaluate
 from spectra.oracle.multiset import canonical
-from spectra.oracle.schedule import Evaluation, Schedule
+from spectra.oracle.schedule import Evaluation, Schedule, StaticUpdate
 from spectra.oracle.walk import walk
 from spectra.oracle.windows import Content, Event
 from spectra.sparql.query import ContinuousQuery, Form, Option, OutputOperator, Policy, Report
@@ -46,6 +47,7 @@ def recompute(
     drain: bool = True,
     mode: Literal["run", "push"] = "run",
     until: bool = False,
+    updates: Sequence[StaticUpdate] = (),
 ) -> list[OracleAnswer]:
     """All answers of the query over the events, in the order of time.
 
@@ -64,24 +66,29 @@ def recompute(
     until
         Whether to find out when each row that is there will leave if nothing more arrives; that
         takes an evaluation for each instant at which something expires.
+    updates
+        What replaces the static graphs, in order; only where events come in time order.
     """
-    schedule = Schedule(query, events, drain=drain, push=mode == "push")
-    snapshots = _Snapshots(query, static or {})
+    schedule = Schedule(query, events, drain=drain, push=mode == "push", updates=updates)
+    snapshots = [_Snapshots(query, graphs) for graphs in (static or {}, *(update.static for update in updates))]
     if Option.IMPLICIT_WINDOWS in query.options:
+        if updates:
+            raise UnsupportedError("the oracle does not replace static graphs under implicit windows")
         changes = replace(query, report=Report(Policy.ON_CONTENT_CHANGE))
-        given = _Given(Schedule(changes, events, drain=drain, push=mode == "push"), snapshots)
+        given = _Given(Schedule(changes, events, drain=drain, push=mode == "push"), snapshots[0])
         return list(_given_changes(schedule, given))
     if query.form is Form.ASK:
         return list(_truth_values(schedule, snapshots))
     return list(_changes(schedule, snapshots, until))
 
 
-def _changes(schedule: Schedule, snapshots: _Snapshots, until: bool) -> Iterator[OracleAnswer]:
+def _changes(schedule: Schedule, updated: Sequence[_Snapshots], until: bool) -> Iterator[OracleAnswer]:
     output = schedule.query.output
     is_graph = schedule.query.form is Form.CONSTRUCT
     before: Counter[Row] = Counter()
     for evaluation in schedule.evaluations():
         contents = schedule.contents(evaluation)
+        snapshots = updated[evaluation.updates]
         now = snapshots.rows(contents, evaluation.at)
         if output in (OutputOperator.DSTREAM, OutputOperator.CHANGES):
             yield from _lines(evaluation.at, "-", before - now, {}, is_graph)
@@ -90,7 +97,8 @@ def _changes(schedule: Schedule, snapshots: _Snapshots, until: bool) -> Iterator
             leaving = snapshots.leaving(contents, now, evaluation.instant) if until and rows else {}
             sign = "=" if output is OutputOperator.RSTREAM else "+"
             yield from _lines(evaluation.at, sign, rows, leaving, is_graph)
-        before = now
+        if not schedule.query.by_event:  # where each event is matched by itself there is no previous evaluation
+            before = now
 
 
 class _Given:
@@ -157,13 +165,14 @@ def _lines(
                 yield OracleAnswer(at, op, solution=row, until=end)  # type: ignore[arg-type]
 
 
-def _truth_values(schedule: Schedule, snapshots: _Snapshots) -> Iterator[OracleAnswer]:
+def _truth_values(schedule: Schedule, updated: Sequence[_Snapshots]) -> Iterator[OracleAnswer]:
     before: bool | None = None
     for evaluation in schedule.evaluations():
-        now = bool(snapshots.rows(schedule.contents(evaluation), evaluation.at))
+        now = bool(updated[evaluation.updates].rows(schedule.contents(evaluation), evaluation.at))
         if schedule.query.output is OutputOperator.RSTREAM or now != before:
             yield OracleAnswer(evaluation.at, "=", boolean=now)
-        before = now
+        if not schedule.query.by_event:
+            before = now
 
 
 class _Snapshots:

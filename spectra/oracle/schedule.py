@@ -3,19 +3,30 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
 from spectra.errors import QueryError
+from spectra.oracle.dataset import Triple
 from spectra.oracle.walk import walk
 from spectra.oracle.windows import Content, Event, WindowHistory, in_time_order
 from spectra.sparql.query import ContinuousQuery, Policy, WindowKind
 from spectra.sparql.syntax import Graph, Windowed
 
 
+@dataclass(frozen=True, slots=True)
+class StaticUpdate:
+    """The static graphs from then on: after so many events, when time had come to `time`."""
+
+    after: int
+    time: int
+    static: Mapping[str, Iterable[Triple]]
+
+
 class Evaluation(NamedTuple):
-    """The time of a report, and the state it reports: an instant, and how many events were applied.
+    """The time of a report, and the state it reports: an instant, and how many events and static updates were applied.
 
     A close at `at` reports the state just before it and comes before all else that happens then
     (`after_events` is False); every other evaluation comes after the events and the expiry of its instant.
@@ -25,20 +36,31 @@ class Evaluation(NamedTuple):
     after_events: bool
     applied: int
     instant: int
+    updates: int = 0
 
 
 class Schedule:
     """The evaluations of one query over a finite history of events."""
 
     def __init__(
-        self, query: ContinuousQuery, arrivals: Sequence[Event], *, drain: bool = True, push: bool = False
+        self,
+        query: ContinuousQuery,
+        arrivals: Sequence[Event],
+        *,
+        drain: bool = True,
+        push: bool = False,
+        updates: Sequence[StaticUpdate] = (),
     ) -> None:
-        """`arrivals` in the order of arrival; `push` makes each event an instant of its own."""
+        """`arrivals` in the order of arrival; `push` makes each event an instant of its own.
+
+        `updates` in order, between events that come in time order.
+        """
         if not query.windows:
             raise QueryError(f"query {query.name} has no window")
         self.query = query
         self.drain = drain
         self.push = push
+        self.updates = updates
         self.events = in_time_order(arrivals, max(window.spec.lateness for window in query.windows))
         self.times = [event.time for event in self.events]
         event_graphs = any(
@@ -49,7 +71,7 @@ class Schedule:
         )
         self.windows = [WindowHistory(window, self.events, event_graphs=event_graphs) for window in query.windows]
         self.time_windows = [window for window in self.windows if window.window.spec.kind is WindowKind.TIME]
-        self.count_windows = [window for window in self.windows if window.window.spec.kind is not WindowKind.TIME]
+        self.count_windows = [window for window in self.windows if window.window.spec.kind is WindowKind.COUNT]
         #: The events of the streams that the query reads.
         self.read = sorted({position for window in self.windows for position in window.positions})
 
@@ -61,20 +83,46 @@ class Schedule:
         """All evaluations in order."""
         if not self.read:
             return []
+        if self.query.by_event:
+            return [self._updated(evaluation) for evaluation in self._events()]
         match self.query.report.policy:
             case Policy.ON_CONTENT_CHANGE:
-                found = self._content_changes()
+                found = self._content_changes() + self._after_updates()
             case Policy.NON_EMPTY_CONTENT:
                 found = [
                     evaluation
-                    for evaluation in self._content_changes()
+                    for evaluation in self._content_changes() + self._after_updates()
                     if any(content.triples for content in self.contents(evaluation))
                 ]
             case Policy.ON_WINDOW_CLOSE:
                 found = self._closes()
             case Policy.PERIODIC:
                 found = self._periods()
-        return sorted(set(found))
+        return sorted({self._updated(evaluation) for evaluation in found})
+
+    def _updated(self, evaluation: Evaluation) -> Evaluation:
+        """The evaluation with the updates that came before it: before its last event, or before its time."""
+        before = [
+            number
+            for number, update in enumerate(self.updates, 1)
+            if evaluation.applied > update.after or evaluation.at > update.time
+        ]
+        return evaluation._replace(updates=max([evaluation.updates, *before]))
+
+    def _after_updates(self) -> list[Evaluation]:
+        """An evaluation after each update, once the query has seen an event."""
+        return [
+            Evaluation(update.time, True, update.after, update.time, number)
+            for number, update in enumerate(self.updates, 1)
+            if self.read[0] < update.after
+        ]
+
+    def _events(self) -> list[Evaluation]:
+        """An evaluation for each event, also where several come at one instant."""
+        found = [self._at_event(position) for position in self.read]
+        if self.query.report.policy is Policy.NON_EMPTY_CONTENT:
+            found = [each for each in found if any(content.triples for content in self.contents(each))]
+        return found
 
     @cached_property
     def _last(self) -> int:

@@ -2,7 +2,8 @@
 
 A triple that arrives at `t` in a time window of range ω and step β with origin t0 is valid in
 ``[t, t0 + ⌊(t − t0)/β⌋·β + ω)``; in a count window of n events that moves by m, event number i
-is held until event number ``⌊i/m⌋·m + n`` comes. A deletion ends what arrived before it.
+is held until event number ``⌊i/m⌋·m + n`` comes. A deletion ends what arrived before it. A window
+`[EVENT]` holds the event that came last of all streams, and nothing where that is of another stream.
 """
 
 from __future__ import annotations
@@ -96,7 +97,7 @@ class WindowHistory:
         triples: dict[Triple, int] = {}
         graphs: dict[str, dict[Triple, int]] = {}
         times: dict[str, int] = {}
-        for event, end in self._held(instant, bisect_left(self.positions, applied)):
+        for event, end in self._held(instant, applied):
             for sign, triple in event.operations:
                 if sign < 0:
                     triples.pop(triple, None)
@@ -111,32 +112,30 @@ class WindowHistory:
         graphs = {name: graph for name, graph in graphs.items() if graph}
         return Content(triples, graphs, {name: times[name] for name in graphs})
 
-    def _held(self, instant: int, seen: int) -> Iterator[tuple[Event, int]]:
-        """The events that still matter, of the first `seen` of the stream, with the end of their arrivals."""
+    def _held(self, instant: int, applied: int) -> Iterator[tuple[Event, int]]:
+        """The events that still matter, of the first `applied` of all streams, with the end of their arrivals."""
+        seen = bisect_left(self.positions, applied)
+        if self.window.spec.kind is WindowKind.EVENT:
+            if seen and self.positions[seen - 1] == applied - 1:
+                yield self.events[seen - 1], FOREVER
+            return
         if self.window.spec.kind is WindowKind.TIME:
             # what arrived a whole range ago has expired, and a deletion back then ended nothing that is here
             first = bisect_right(self.times, instant - self.window.spec.range)
             for event in self.events[first:seen]:
                 yield event, self.end_of(event.time)
             return
-        size, step = count_size(self.window)
+        size, step = self.window.spec.range, self.window.spec.step
         for number in range(max(0, seen - size - step), seen):
             if seen - 1 < number // step * step + size:
                 yield self.events[number], FOREVER
 
     def closes_at(self, number: int) -> bool:
         """Whether a count window closes with event `number` (from 0) of its stream."""
-        size, step = count_size(self.window)
+        size, step = self.window.spec.range, self.window.spec.step
         return (number + 1 - size) % step == 0
 
 
 def reads(window: Window, event: Event) -> bool:
     """Whether the event belongs to the window's stream; no name stands for the only stream there is."""
     return not window.stream or not event.stream or window.stream == event.stream
-
-
-def count_size(window: Window) -> tuple[int, int]:
-    """Size and step of a count window in events; `[EVENT]` is one event at a time."""
-    if window.spec.kind is WindowKind.EVENT:
-        return 1, 1
-    return window.spec.range, window.spec.step

@@ -150,10 +150,7 @@ class Shard:
             return []
         self._done = over
         told = self._engine.offer(offered, complete=False) if offered else []
-        for timeline in self._engine.timelines:
-            timeline.reorder.greatest = over - 1 + self._lateness
-            told += timeline.process(over - 1, over - 1)
-        return told
+        return told + self._engine.pass_time(over - 1 + self._lateness)
 
     def saved(self) -> bytes:
         """All that the shard knows."""

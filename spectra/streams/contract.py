@@ -12,9 +12,13 @@ from spectra.views.summary import Summary
 
 @runtime_checkable
 class EventSource(Protocol):
-    """A stream: `stream` is its IRI, "" for the only one; the counts are of the latest reading so far."""
+    """A stream: `stream` is its IRI, "" for the only one; the counts are of the latest reading so far.
+
+    `micro_batches` is in how many it came, 0 where it comes piece by piece.
+    """
 
     stream: str
+    micro_batches: int
 
     @property
     def triples(self) -> int:

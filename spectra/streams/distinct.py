@@ -1,4 +1,4 @@
-"""The distinct terms of a batch."""
+"""The distinct terms of a batch, and what a summary keeps of it by them."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 from spectra.dictionary.spans import Spans
 from spectra.streams.kernels.distinct import number_terms
+from spectra.views.batch import EventBatch
+from spectra.views.summary import Summary
 
 
 class Numbered(NamedTuple):
@@ -55,3 +57,10 @@ class DistinctTerms:
         start, length = self.start[rows, place], self.length[rows, place]
         found = numbered(self.text, start, length, np.zeros_like(length), self.hashes[rows, place])
         return found.codes, Spans(self.text, start[found.first], length[found.first])
+
+
+def pruned(batch: EventBatch, summary: Summary) -> EventBatch:
+    """The events without the triples that a summary drops, by their constants or by their filters."""
+    batch = batch.without(~summary.usable(batch.hashes))
+    passing = summary.passing(batch.hashes, DistinctTerms(batch.text, batch.start, batch.length, batch.hashes))
+    return batch if passing is None else batch.without(~passing)

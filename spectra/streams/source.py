@@ -67,6 +67,7 @@ class Source:
         interval: str | int = "PT1S",
     ) -> None:
         self.stream = stream
+        self.micro_batches = 0
         self._inputs = Inputs(path)
         self._time_from = _time_from(time_from)
         if event_size < 1:

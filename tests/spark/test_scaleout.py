@@ -61,6 +61,10 @@ QUERIES = {
     "WHERE { WINDOW <u:w> { ?x <u:p>+ ?y } ?y <u:a> <u:Suspect> }",
     "count": "REGISTER CHANGES <u:count> AS SELECT ?x ?y FROM NAMED WINDOW <u:w> ON <u:s> [ELEMENTS 6 STEP 2] "
     "WHERE { WINDOW <u:w> { ?x <u:p>+ ?y } }",
+    "event": "REGISTER ISTREAM <u:event> AS SELECT ?x ?z FROM NAMED WINDOW <u:w> ON <u:s> [EVENT] FROM <urn:people> "
+    "WHERE { WINDOW <u:w> { ?x <u:p> ?y OPTIONAL { ?y (<u:p>|<u:q>)+ ?z } } ?y <u:a> <u:Suspect> }",
+    "ask each event": "REGISTER CHANGES <u:each> AS ASK FROM NAMED WINDOW <u:w> ON <u:s> [EVENT] "
+    "WHERE { WINDOW <u:w> { ?x <u:p> ?y } }",
     "lateness": PATH.replace("STEP PT5S", "STEP PT5S LATENESS PT4S"),
 }
 
@@ -158,7 +162,7 @@ def in_shards(query: str, events: Sequence[Event], shards: int, batch_size: int,
     specification = Specification(query, None, None, None, STATIC, (STREAM,), shards, None)
     specification = Specification.loads(specification.dumps())
     living = [Shard(specification, number) for number in range(shards)]
-    packer = Packer(STREAM, divided, tuple(shard_keys(shards, 2)), "ELEMENTS" in query)
+    packer = Packer(STREAM, divided, tuple(shard_keys(shards, 2)), "ELEMENTS" in query or "EVENT" in query)
     told: list[ChangeBatch] = []
     last = {"time": LATER, "known": False, "deleted": False}
     for first in range(0, len(events) + batch_size, batch_size):

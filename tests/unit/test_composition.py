@@ -11,7 +11,7 @@ import pytest
 import spectra
 from spectra.checkpoint import Checkpoints, restore, saved
 from spectra.cli import main
-from spectra.errors import QueryError
+from spectra.errors import QueryError, UnsupportedError
 from tests.property.compare import lines_of_batches
 from tests.unit.notation import STREAM, batch, deltas, events, shown
 
@@ -245,3 +245,27 @@ def test_the_command_line_runs_and_verifies_them_together(
     assert '"query":"urn:reader"' in capsys.readouterr().out.replace(" ", "")
     assert main(["verify", *call]) == 0
     assert capsys.readouterr().out.count("no difference") == 2
+
+
+def test_a_query_that_matches_each_event_by_itself_is_read() -> None:
+    stream = "0 a p b, b p c | 1 c p d | 2 x p y, y p z"
+    assert told([producer("EVENT", "ISTREAM"), reader("?x <urn:two> ?z", "RANGE 5s STEP 1s")], stream) == deltas(
+        "0 +a c until 5 | 2 +x z until 7 | 5 -a c | 7 -x z"
+    )
+
+
+def test_what_is_not_evaluated_yet_says_so() -> None:
+    engine = spectra.Engine()
+    text = producer().replace("} }", "} ?y <urn:kind> ?k }").replace("WHERE", "FROM <urn:kinds> WHERE")
+    engine.register(text, static={"urn:kinds": []})
+    with pytest.raises(UnsupportedError, match=r"\[EVENT\] on another query's output"):
+        engine.register(reader("?x <urn:two> ?z", "EVENT"))
+    engine.register(reader("?x <urn:two> ?z"))
+    with pytest.raises(UnsupportedError, match="<urn:reader> reads the output of <urn:made>"):
+        engine.update_static("urn:kinds", [])
+    with pytest.raises(UnsupportedError, match="a part of another query's output"):
+        engine.register(reader("?x <urn:two> ?z", name="other"), shard=(0, 2))
+    within = reader("?x <urn:q> ?z", "RANGE 1h WITH STATIC", name="within", on="stream")
+    engine.register(within.replace("WHERE", "FROM <urn:edges> WHERE"), static={"urn:edges": []})
+    with pytest.raises(UnsupportedError, match="part of the window <urn:w> of <urn:within>"):
+        engine.update_static("urn:edges", [])

@@ -67,6 +67,13 @@ def test_paths_of_one_file(
     assert ", 0 answers compared" not in out
 
 
+@pytest.mark.parametrize("output", ["ISTREAM", "RSTREAM", "CHANGES"])
+def test_each_event_by_itself(tmp_path: Path, numbered: str, capsys: pytest.CaptureFixture[str], output: str) -> None:
+    query = write_query(tmp_path, "?x :p+ ?y", output=output, window="EVENT")
+    assert main(["verify", query, "--input", numbered, "--event-size", "2"]) == 0
+    assert "4 evaluations, 8 answers compared, no difference" in capsys.readouterr().out
+
+
 def test_a_folder_with_static_blank_nodes_and_language_tags(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     events = tmp_path / "events"
     events.mkdir()

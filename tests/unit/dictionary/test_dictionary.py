@@ -102,6 +102,7 @@ class Model:
             len(text.encode()) + (len(text) - text.rfind("@") - 1 if self.printed[text] != text else 0) for text in live
         )
         assert statistics["arena_bytes"] - statistics["arena_garbage"] == text_bytes
+        assert statistics["persistent_bytes"] + statistics["adaptive_bytes"] == text_bytes
 
 
 def random_term(random_: random.Random, kinds: int) -> tuple[str, str]:
@@ -287,6 +288,7 @@ def test_constants_survive_everything():
         assert dictionary.texts(numbers) == list(constants)
     statistics = dictionary.statistics()
     assert (statistics["persistent"], statistics["adaptive"], len(dictionary)) == (4, 0, 4)
+    assert statistics["persistent_bytes"] > statistics["adaptive_bytes"] == 0
 
 
 def test_wrong_ids_are_refused():

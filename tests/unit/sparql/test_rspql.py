@@ -138,6 +138,7 @@ def test_brackets(brackets: str, spec: WindowSpec) -> None:
         ("RANGE 1s STEP 1s SLIDE 1s", "says again"),
         ("RANGE 1s STEP 1s TUMBLING", "says again"),
         ("EVENT STEP 1", "an EVENT window has no STEP"),
+        ("EVENT REPORT PERIODIC 1s", "reports at each event"),
         ("ELEMENTS 5 T0 1970-01-01T00:00:00Z", "has no T0"),
         ("RANGE 1s T0 tomorrow", "not a time"),
         ("RANGE 1s REPORT PERIODIC 0s", "period must be greater"),

@@ -13,6 +13,7 @@ from spectra.dictionary.hashing import hash_text
 from spectra.errors import StreamError
 from spectra.streams import reading
 from spectra.streams.files import InputFile, Inputs
+from spectra.streams.ntriples import FileTime, file_times
 from spectra.streams.quarantine import Quarantine
 from spectra.streams.source import read
 from spectra.views.summary import Summary, WantedTriples
@@ -88,6 +89,18 @@ def test_times_from_a_predicate_are_found_though_no_query_wants_it(tmp_path, wri
         assert (found.source.triples, found.source.skipped) == (2, 3)
     everything = read_all(read(tmp_path, time_from="predicate:<urn:at>"))
     assert [event.size for event in everything.events] == [len(event.triples) for event in everything.events] == [2, 3]
+
+
+def test_times_from_a_predicate_in_content_that_is_no_file(tmp_path):
+    stamp = '<urn:e> <urn:at> "1970-01-01T00:00:0{}Z"^^<http://www.w3.org/2001/XMLSchema#dateTime> .\n'
+    content = {"a.nt": (A + stamp.format(7)).encode(), "b.nt": stamp.format(3).encode(), "c.nt": C.encode()}
+    files = [InputFile(name, tmp_path / name) for name in (*content, "gone.nt")]
+    assert file_times(files, "<urn:at>", content) == [
+        FileTime(7000),
+        FileTime(3000),
+        FileTime(None, "no triple that gives the time"),
+        FileTime(None, "unreadable file"),
+    ]
 
 
 def test_one_file_is_events_of_equal_size(write):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 
 import numpy as np
@@ -102,6 +103,10 @@ def test_views_hold_what_the_window_holds(counting, seed):
         assert [(t, ORDER[k]) for t, k in zip(at, kind, strict=True)] == sorted(
             (t, ORDER[k]) for t, k in zip(at, kind, strict=True)
         )
+        # a triple is found where it is held
+        triples = list(itertools.product(range(4, 8), (1, 2, 3), range(4, 8)))
+        found = [None if row < 0 else triple_of(views, row) for row in views.find(np.array(triples, np.int32)).tolist()]
+        assert found == [triple if triple in window.content else None for triple in triples]
         # the window can be seen as it was after every instant of the batch
         everyone = sorted({*rows, *views.rows().tolist()})
         for time, held in states:
