@@ -507,7 +507,10 @@ def _engine(options: argparse.Namespace, *, append: bool = False) -> Iterator[En
     from spectra.streams.quarantine import Quarantine
 
     state_limit, path_budget = getattr(options, "state_limit", None), getattr(options, "path_budget", None)
-    engine = Engine(state_limit=state_limit, path_budget=path_budget)
+    # of the formats only RDF Patch can delete
+    inputs = [*(getattr(options, "input", None) or []), *getattr(options, "stream", [])]
+    deletes = any(text.removesuffix(".gz").endswith(".rdfp") for text in inputs)
+    engine = Engine(state_limit=state_limit, path_budget=path_budget, path="rapq" if deletes else "auto")
     path, strict = getattr(options, "quarantine", None), getattr(options, "strict", False)
     with Quarantine(path, strict, append=append) as quarantine:
         engine.quarantine = quarantine

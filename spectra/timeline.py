@@ -164,8 +164,8 @@ class WindowState:
         usable = self._summary.usable(events.triples)
         if not self.alone:
             usable[usable] = self._passing(events.triples[usable], dictionary)
-        if len(self.fixed):  # what is static cannot be deleted by an event
-            usable = usable & ~((events.sign < 0) & np.isin(_keys(events.triples), _keys(self.fixed)))
+        if len(self.fixed):  # what is static is there in any case: no event adds or deletes it
+            usable = usable & ~np.isin(_keys(events.triples), _keys(self.fixed))
         if usable.all():
             return events.triples, events.sign, events.event_first
         return events.triples[usable], events.sign[usable], np.append(0, np.cumsum(usable))[events.event_first]

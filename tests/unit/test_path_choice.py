@@ -1,0 +1,37 @@
+"""Which operator follows the paths of a query."""
+
+from __future__ import annotations
+
+import gzip
+
+import pytest
+
+import spectra
+from spectra.cli import main
+
+TEXT = (
+    "REGISTER CHANGES <urn:q> AS SELECT ?x ?y FROM NAMED WINDOW <urn:w> ON <urn:s> [RANGE PT10S] "
+    "WHERE { WINDOW <urn:w> { ?x <urn:p>+ ?y } }"
+)
+
+EDGE = "<urn:a> <urn:p> <urn:b> .\n"
+PATCH = f'TX .\nH time "1970-01-01T00:00:01Z"^^<http://www.w3.org/2001/XMLSchema#dateTime> .\nA {EDGE}TC .\n'
+
+
+@pytest.mark.parametrize(("path", "chosen"), [("auto", "spath"), ("spath", "spath"), ("rapq", "rapq")])
+def test_an_engine_takes_what_it_is_told(path, chosen):
+    assert f"{chosen}(?x ?y)" in spectra.Engine(path=path).register(TEXT).explain()
+
+
+def test_an_unknown_operator_is_refused():
+    with pytest.raises(spectra.QueryError, match="there is no path operator 'dijkstra'"):
+        spectra.Engine(path="dijkstra")
+
+
+@pytest.mark.parametrize(("name", "chosen"), [("s.nt", "spath"), ("s.rdfp", "rapq"), ("s.rdfp.gz", "rapq")])
+def test_streams_that_can_delete_are_followed_by_rapq(name, chosen, tmp_path, capsys):
+    (tmp_path / "q.rq").write_text(TEXT)
+    content = {"s.nt": EDGE, "s.rdfp": PATCH, "s.rdfp.gz": PATCH}[name].encode()
+    (tmp_path / name).write_bytes(gzip.compress(content) if name.endswith("gz") else content)
+    assert main(["explain", str(tmp_path / "q.rq"), "--analyze", "--input", str(tmp_path / name)]) == 0
+    assert f"{chosen}(?x ?y)" in capsys.readouterr().out
