@@ -105,8 +105,9 @@ def _patterns(asked: tuple[WitnessedPath, ...], change: Change) -> list[tuple[Df
             canonical(change.bindings[term.name])[0] if isinstance(term, Variable) else term
             for term in (pattern.subject, pattern.object)
         ]
-        if left and [left[0].start, left[0].end] == ends:
-            found.append((minimal_dfa(pattern.path), left.pop(0)))
+        dfa = minimal_dfa(pattern.path)
+        if left and [left[0].start, left[0].end] == ends and (change.op != "-" or accepted(dfa, left[0])):
+            found.append((dfa, left.pop(0)))
         else:
             assert change.op == "-", f"{change} does not name a path from {ends[0]} to {ends[1]}"
     assert not left
