@@ -38,6 +38,29 @@ def test_sequences_keep_duplicates():
     assert answer(DIAMOND, "?x", InversePath(SequencePath((P, P))), "a") == ["d", "d"]
 
 
+def simple(data: str, subject: str, expression: PathExpression, object_: str) -> list[str]:
+    return pairs(evaluate(path(subject, expression, object_), Dataset(TripleSet(triples(data))), simple=True))
+
+
+def test_a_simple_path_repeats_no_vertex():
+    cycle = "a p b, b p c, c p a"
+    assert simple(cycle, "a", OneOrMorePath(P), "?y") == ["b", "c"]
+    assert simple(cycle, "a", ZeroOrMorePath(P), "?y") == ["a", "b", "c"]
+    # as a whole, its parts together
+    assert simple(cycle, "a", SequencePath((P, P, P, P)), "?y") == []
+    assert simple(cycle, "a", OneOrMorePath(SequencePath((P, P))), "?y") == ["c"]
+    assert simple(cycle, "a", RepeatPath(P, 2, None), "?y") == ["c"]
+    # against its direction
+    assert simple(cycle, "a", InversePath(SequencePath((P, P))), "?y") == ["b"]
+    assert simple("a p b, c p b", "a", SequencePath((P, InversePath(P))), "?y") == ["c"]
+
+
+def test_simple_paths_are_a_set_and_single_predicates_triples():
+    assert simple(DIAMOND, "a", SequencePath((P, P)), "?y") == ["d"]
+    assert simple("a p a", "?x", InversePath(P), "?x") == ["a"]
+    assert simple("a p a", "?x", OneOrMorePath(P), "?x") == []
+
+
 def test_alternatives_keep_duplicates():
     assert answer("a p b, a q b", "a", AlternativePath((P, Q)), "?y") == ["b", "b"]
     assert answer("a p b", "a", AlternativePath((P, P)), "?y") == ["b", "b"]

@@ -486,6 +486,30 @@ def test_blank_nodes_of_a_template_are_new_for_each_solution():
     assert {answer.triple for answer in answers if answer.op == "-"} == set(entered)
 
 
+# --- implicit windows ---------------------------------------------------------------------
+
+
+def implicit(*events, **options):
+    return run(ANY, window(10), events=events, options=frozenset({Option.IMPLICIT_WINDOWS}), **options)
+
+
+def test_what_expires_stays_and_is_not_given_again():
+    assert implicit(event(1, "a p b"), event(12, "c p d"), event(25, "a p b")) == ["1 +a b", "12 +c d"]
+
+
+def test_a_deletion_takes_back_what_it_ends():
+    assert implicit(event(1, "a p b"), event(2, "-a p b"), event(3, "a p b")) == ["1 +a b", "2 -a b", "3 +a b"]
+    # what has expired is not in the window any more
+    assert implicit(event(1, "a p b"), event(12, "-a p b")) == ["1 +a b"]
+    # nor is what ends at that very instant in any case
+    assert implicit(event(1, "a p b"), event(10, "-a p b")) == ["1 +a b"]
+
+
+def test_a_close_tells_all_that_was_given():
+    told = implicit(event(1, "a p b"), event(11, "c p d"), event(12, "-c p d"), output="RSTREAM")
+    assert told == ["10 =a b"]
+
+
 # --- what the oracle refuses --------------------------------------------------------------
 
 
