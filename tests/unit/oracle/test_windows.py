@@ -8,7 +8,7 @@ import pytest
 
 from spectra.errors import QueryError
 from spectra.oracle import recompute
-from spectra.sparql.query import WindowKind
+from spectra.sparql.query import Option, WindowKind
 from spectra.sparql.syntax import (
     Aggregate,
     Call,
