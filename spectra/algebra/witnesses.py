@@ -9,7 +9,7 @@ from spectra.algebra.nodes import Source
 from spectra.errors import QueryError, UnsupportedError
 from spectra.sparql import syntax
 from spectra.sparql.query import ContinuousQuery, Form
-from spectra.sparql.syntax import PathExpression, Term, Variable
+from spectra.sparql.syntax import InversePath, Link, PathExpression, Term, Variable
 
 
 class WitnessedPath(NamedTuple):
@@ -32,6 +32,11 @@ def witnessed_paths(query: ContinuousQuery) -> tuple[WitnessedPath, ...]:
     return found
 
 
+def _is_edge(path: PathExpression) -> bool:
+    """Whether a path is a single predicate, either way: that is a triple pattern."""
+    return isinstance(path, Link) or (isinstance(path, InversePath) and _is_edge(path.path))
+
+
 def _check_ends(query: ContinuousQuery, path: WitnessedPath, told: tuple[Variable, ...]) -> None:
     for term in (path.subject, path.object):
         if isinstance(term, Variable) and term not in told:
@@ -47,7 +52,7 @@ def _paths(query: ContinuousQuery, pattern: syntax.Pattern, source: Source) -> I
     match pattern:
         case syntax.Bgp(patterns):
             for part in patterns:
-                if isinstance(part, syntax.PathPattern):
+                if isinstance(part, syntax.PathPattern) and not _is_edge(part.path):
                     yield WitnessedPath(source, part.subject, part.path, part.object)
         case syntax.Join(left, right) | syntax.Union_(left, right) | syntax.LeftJoin(left, right):
             yield from _paths(query, left, source)

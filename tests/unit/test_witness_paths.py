@@ -119,6 +119,7 @@ def _batch(at, added=(), deleted=()):
         (TEXT.replace("?x ?y FROM", "?x FROM"), "needs the ends of its paths in the answer, and ?y is not"),
         (TEXT.replace("SELECT ?x ?y", "ASK"), "WITH PATHS is of SELECT, this is ASK"),
         (TEXT.replace("<urn:pays>+", "<urn:pays>"), "WITH PATHS in a query that has no path"),
+        (TEXT.replace("<urn:pays>+", "^<urn:pays>"), "WITH PATHS in a query that has no path"),
         (TEXT.replace("WINDOW <urn:w> {", "WINDOW ?w {"), "WITH PATHS in WINDOW ?w is not evaluated"),
         (TEXT.replace("WITH PATHS", "WITH PATHS, SHORTEST PATHS"), "ask for different witnesses"),
         (TEXT.replace("WITH PATHS", "WITH SIMPLE PATHS, SHORTEST PATHS"), "SHORTEST PATHS is not for SIMPLE PATHS"),
