@@ -224,7 +224,7 @@ def restore(engine: Engine, state: State) -> None:
     ids = np.concatenate((np.zeros(1, np.int32), encoded))
     for at, (query, known) in enumerate(zip(engine.queries, facts["queries"], strict=True)):
         for place, (number, iri) in enumerate(known["static"]):
-            query.put_static({query.static[number]: {iri: ids[arrays[f"static.{at}.{place}"]]}}, held=0)
+            query.put_static({query.static[number]: {iri: ids[arrays[f"static.{at}.{place}"]]}}, None)
     for at, (timeline, known) in enumerate(zip(engine.timelines, facts["timelines"], strict=True)):
         timeline.reorder.greatest, timeline.late = known["greatest"], known["late"]
         for number, stream in enumerate(known["waiting"]):

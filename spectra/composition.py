@@ -45,10 +45,10 @@ def derived_triples(query: ContinuousQuery, deltas: Deltas, net: Told, told: Tol
     """What a CONSTRUCT query adds to its stream: deltas of its operator, net changes and what it tells of them.
 
     A triple is there from when it enters the answer until it leaves it, whether ISTREAM or CHANGES tells so. Where
-    answers are told as they change, the ends of derivations are known beforehand. RSTREAM and DSTREAM, and queries that
-    match each event by itself, are streams of what they tell, each triple of which arrives.
+    answers are told as they change, the ends of derivations are known beforehand. RSTREAM and DSTREAM are streams of
+    what they tell, each triple of which arrives; so is a query that matches each event by itself.
     """
-    if query.by_event or query.output in (OutputOperator.RSTREAM, OutputOperator.DSTREAM):
+    if query.output in (OutputOperator.RSTREAM, OutputOperator.DSTREAM) or query.by_event:
         return DerivedTriples(told.rows, np.ones(len(told.at), np.int8), told.at, np.full(len(told.at), FOREVER))
     if query.report.policy is Policy.ON_CONTENT_CHANGE:
         return _with_ends(deltas)

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 #: Triples (ids) to put into static graphs, by IRI.
 StaticParts = Mapping[StaticGraph, Mapping[str, NDArray[np.int32]]]
 
-_NOTHING = np.zeros(0, np.int32)
+_NO_TERMS = np.zeros(0, np.int32)
 
 
 @dataclass(slots=True)
@@ -70,8 +70,8 @@ class Query:
     ) -> None:
         """`static` are its static graphs, whose views are among `views`.
 
-        `idle`: another shard tells all changes, and this one none, not even that an ASK is false.
-        `path_budget` is how many states simple paths may take at one instant.
+        `idle`: another shard tells all changes, and this one none, not even that an ASK is false. `path_budget` is
+        how many states simple paths may take at one instant.
         """
         self.query = query
         self.name = query.name
@@ -92,7 +92,7 @@ class Query:
         if query.options & {Option.PATHS, Option.SHORTEST_PATHS}:
             self._witnesses = Witnesses(query, views, dictionary, self.operator.variables, budget)
         self._begun: Deltas | None = None
-        self._last = self._silence
+        self._last = _nothing(len(self.operator.variables))
         self.now = NO_END
         self._listeners: list[tuple[asyncio.AbstractEventLoop, asyncio.Queue[Change | None]]] = []
         self.removed = False
@@ -102,35 +102,43 @@ class Query:
     def evaluations(self) -> Evaluations:
         return self._report.evaluations
 
-    def put_static(self, parts: StaticParts, held: int) -> ChangeBatch:
-        """Hold triples in static graphs in the place of those of the same IRIs; what that changes, at the present time.
+    def put_static(self, parts: StaticParts, progress: Progress | None) -> ChangeBatch:
+        """Hold triples in static graphs in the place of those of the same IRIs; what is told of that.
 
-        `held` is how many triples its windows hold. Before the first event nothing is told, and then with it.
+        `progress` is that of its windows up to the present. Without it nothing is told: what holds before any
+        event changes.
         """
-        began = self.evaluations.first_event is not None
-        report = self._report
         for graph, of_iri in parts.items():
-            graph.put(of_iri, self.now if began else 0)
-            self.holder.hold(graph.views.entered_terms(), _NOTHING)
-        batch = self._decoded(self._silence[1])
-        if not began:
-            loaded = [] if self._begun is None else [self._begun]
-            taken = self.operator.process()
-            self.holder.hold(taken.rows.ravel(), _NOTHING)
-            self._begun = Deltas.concatenate([*loaded, taken])
-        elif isinstance(report, EventReport):
-            report.settle([self.operator.process()])
+            graph.put(of_iri, 0 if progress is None else self.now)
+            self.holder.hold(graph.views.entered_terms(), _NO_TERMS)
+        if progress is not None:
+            batch = self.process(progress)
         else:
-            batch = self.process(_present(self.now, held))
+            batch = self._decoded(_nothing(len(self.operator.variables))[1])
+            self._change_begun(self.operator.process())
         for graph in parts:
-            self.holder.hold(_NOTHING, graph.views.vacuum())
+            self.holder.hold(_NO_TERMS, graph.views.vacuum())
         return batch
+
+    def _change_begun(self, deltas: Deltas) -> None:
+        """Note what changes in what holds before any event."""
+        if isinstance(self._report, EventReport) and self.began:
+            self._report.settle([deltas])
+            return
+        # they may have terms that nobody else holds
+        self.holder.hold(deltas.rows.ravel(), _NO_TERMS)
+        self._begun = deltas if self._begun is None else Deltas.concatenate([self._begun, deltas])
+
+    @property
+    def began(self) -> bool:
+        """Whether it has seen an event."""
+        return self.evaluations.first_event is not None
 
     def process(self, progress: Progress) -> ChangeBatch:
         """What the last batch changed, as far as it is to be told now."""
         if self._idle:
             self.now = progress.upto
-            return self._decoded(self._silence[1])
+            return self._decoded(_nothing(len(self.operator.variables))[1])
         before = self._report.pending.rows.ravel()
         begun = self._begin(progress.first) if self._is_first(progress) else []
         if isinstance(self._report, EventReport):
@@ -152,13 +160,8 @@ class Query:
         net = self._report.net if isinstance(self._report, ChangeReport) else told
         return derived_triples(self.query, deltas, net, told)
 
-    @property
-    def _silence(self) -> tuple[Deltas, Told]:
-        nothing = Deltas.empty(len(self.operator.variables))
-        return nothing, Told(nothing.at, nothing.sign, nothing.until, nothing.rows)
-
     def _is_first(self, progress: Progress) -> bool:
-        return self.evaluations.first_event is None and len(progress.events) > 0
+        return not self.began and len(progress.events) > 0
 
     def _begin(self, at: int) -> list[Deltas]:
         """What holds before any event, told with the first one.
@@ -170,7 +173,7 @@ class Query:
         if self._begun is not None:  # it came first: what `initial` tells may take some of it back
             self._begun.at[:] = at
             begun.append(self._begun)
-            self.holder.hold(_NOTHING, self._begun.rows.ravel())
+            self.holder.hold(_NO_TERMS, self._begun.rows.ravel())
             self._begun = None
         return [*begun, self.operator.initial(at)]
 
@@ -208,7 +211,7 @@ class Query:
         self.now, self.reported = state.now, state.reported
         report = self._report
         report.pending = state.pending
-        self.holder.hold(state.pending.rows.ravel(), _NOTHING)
+        self.holder.hold(state.pending.rows.ravel(), _NO_TERMS)
         if isinstance(self.operator, Implicit):
             self.operator.resume(_rows_after(state.answer, state.pending))
         if isinstance(report, AnswerReport):
@@ -298,15 +301,13 @@ def _rows_after(answer: Deltas, pending: Deltas) -> NDArray[np.int32]:
     return np.array(list(rows), np.int32).reshape(len(rows), answer.rows.shape[1])
 
 
+def _nothing(width: int) -> tuple[Deltas, Told]:
+    deltas = Deltas.empty(width)
+    return deltas, Told(deltas.at, deltas.sign, deltas.until, deltas.rows)
+
+
 def _indented(text: str) -> str:
     return "\n".join(f"  {line}" for line in text.splitlines())
-
-
-def _present(now: int, held: int) -> Progress:
-    """An evaluation at the present time, at which nothing has happened to the windows; they hold so many triples."""
-    nothing = np.zeros(0, np.int64)
-    events, before, filled = (np.array([value], np.int64) for value in (now, NO_END, held))
-    return Progress(now, events, nothing, nothing, held_at=before, held=filled, instants=nothing)
 
 
 def demand(query: ContinuousQuery, plan: PhysicalPlan) -> Demand:

@@ -131,15 +131,7 @@ class Engine:
         self._check_names(query)
         if shard is not None and query.options & {Option.PATHS, Option.SHORTEST_PATHS}:
             raise UnsupportedError("WITH PATHS is not told by shards", place=query.places.get("PATHS"))
-        made = producers_of(query, [other.query for other in self.queries])
-        for window in query.windows:
-            if window.spec.kind is WindowKind.EVENT and any(other.name == window.stream for other in made):
-                raise UnsupportedError(
-                    "a window [EVENT] on another query's output is not evaluated yet",
-                    place=window.place,
-                    hint="[ELEMENTS 1 STEP 1] holds the latest event.",
-                )
-        if shard is not None and made:
+        if shard is not None and producers_of(query, [other.query for other in self.queries]):
             raise UnsupportedError("a shard has only a part of another query's output", place=query.windows[0].place)
         logical = from_sparql(query)
         physical, idle = _part(query, physical_plan(logical), shard)
@@ -155,13 +147,14 @@ class Engine:
             physical = with_implicit_windows(physical)
         graphs = _static_graphs(query, physical)
         parts = {
-            graph: {iri: self._static_ids(graph.summary, (iri,), static or {}, Path(folder)) for iri in graph.iris}
+            graph: {iri: self._static_ids(graph.summary, iri, static or {}, Path(folder)) for iri in graph.iris}
             for graph in graphs.values()
         }
-        of_windows = {
-            window.name: self._static_ids(
-                _used(physical, GraphSource(window.name)), query.static, static or {}, Path(folder)
-            )
+        fixed = {
+            window.name: [
+                self._static_ids(_usable(physical, GraphSource(window.name)), iri, static or {}, Path(folder))
+                for iri in query.static
+            ]
             for window in query.windows
             if window.spec.with_static
         }
@@ -185,11 +178,11 @@ class Engine:
             state.want(registered, patterns, everything or (sees_everything(query) and not idle))
             if state not in timeline.windows:
                 timeline.windows.append(state)
-        for name, ids in of_windows.items():
-            states[name].fix(ids, self.dictionary)
-        registered.put_static(parts, held=0)
-        for name in of_windows:
-            states[name].views.vacuum()
+        for window_name, triples in fixed.items():
+            states[window_name].fix(np.unique(np.concatenate(triples), axis=0), self.dictionary)
+        registered.put_static(parts, None)
+        for window_name in fixed:
+            states[window_name].views.vacuum()
         self.dictionary.reclaim()
         timeline.add(registered)
         self._queries[query.name] = registered
@@ -222,6 +215,14 @@ class Engine:
                 place=next((window.place for window in query.windows), None),
                 hint="Let a window read another stream.",
             )
+        everyone = [query, *(other.query for other in self.queries)]
+        made = {each.name for each in everyone if makes_stream(each)}
+        for window in (window for each in everyone for window in each.windows):
+            if window.spec.kind is WindowKind.EVENT and window.stream in made:
+                raise UnsupportedError(
+                    f"a window [EVENT] on <{window.stream}>, the output of a query, is not evaluated yet",
+                    place=window.place,
+                )
 
     def _timeline(self, query: ContinuousQuery) -> Timeline:
         """The timeline of a query: that of the queries whose output it reads, or else of its lateness."""
@@ -240,11 +241,9 @@ class Engine:
             )
         return self._timelines.setdefault(lateness, Timeline(lateness, self.dictionary, self._check_limit))
 
-    def _static_ids(
-        self, summary: Summary, iris: Iterable[str], given: Mapping[str, Any], folder: Path
-    ) -> NDArray[np.int32]:
-        """What a summary keeps of the triples of some IRIs, as ids that nobody holds yet."""
-        batches = [batch for iri in iris for batch in read_static(iri, folder, given, summary)]
+    def _static_ids(self, summary: Summary, iri: str, given: Mapping[str, Any], folder: Path) -> NDArray[np.int32]:
+        """What a summary keeps of the static triples of an IRI, as ids that nobody holds yet."""
+        batches = read_static(iri, folder, given, summary)
         ids = [self.dictionary.encode(each.text, each.start, each.length, each.tag, each.hashes) for each in batches]
         return np.concatenate([np.zeros((0, 3), np.int32), *ids])
 
@@ -261,33 +260,33 @@ class Engine:
             listed = ", ".join(sorted({f"<{graph}>" for graphs in known.values() for graph in graphs}))
             hint = f"They read {listed}." if listed else None
             raise QueryError(f"no query reads the static graph <{iri}>", hint=hint)
-        self._check_replaceable(iri)
-        replaced = []  # all of it is read before any of it is used: a file may be wrong
-        for timeline in self._timelines.values():
-            for query in timeline.queries:
-                if iri in known[query.name]:
-                    graphs = [graph for graph in query.static if iri in graph.iris]
-                    parts = {graph: {iri: self._static_ids(graph.summary, (iri,), given, Path())} for graph in graphs}
-                    replaced.append((query, parts, timeline.held(query)))
-        told = [query.put_static(parts, held) for query, parts, held in replaced]
+        for query in self.queries:
+            for window in query.query.windows:
+                if window.spec.with_static and iri in query.query.static:
+                    raise UnsupportedError(
+                        f"the static graph <{iri}> is part of the window <{window.name}>, and is not replaced yet",
+                        place=window.place,
+                        hint="Leave out WITH STATIC, and match static triples outside WINDOW.",
+                    )
+        parts = {
+            query: {
+                graph: {iri: self._static_ids(graph.summary, iri, given, Path())}
+                for graph in query.static
+                if iri in graph.iris
+            }
+            for query in self.queries
+            if iri in known[query.name]
+        }
+        # a term that one timeline gives back may be among those that another has yet to take
+        ids = [
+            triples.ravel() for graphs in parts.values() for of_iri in graphs.values() for triples in of_iri.values()
+        ]
+        held = np.concatenate([np.zeros(0, np.int32), *ids])
+        self.dictionary.retain(held)
+        told = [batch for timeline in self._timelines.values() for batch in timeline.put_static(parts)]
+        self.dictionary.release(held)
         self.dictionary.reclaim()
-        self._check_limit()
         return list(_in_order(told))
-
-    def _check_replaceable(self, iri: str) -> None:
-        """Refuse to replace a static graph where others than the query's own operators would have to follow."""
-        for query in (each.query for each in self.queries):
-            within = next((window for window in query.windows if window.spec.with_static), None)
-            if within is not None and iri in query.static:
-                raise UnsupportedError(
-                    f"<{iri}> cannot be replaced yet: it is part of the window <{within.name}> of <{query.name}>",
-                    place=within.place,
-                )
-            reader = next((other for other in self.queries if producers_of(other.query, [query])), None)
-            if reader is not None and iri in (*query.static, *query.static_named):
-                raise UnsupportedError(
-                    f"<{iri}> cannot be replaced yet: <{reader.name}> reads the output of <{query.name}>, which uses it"
-                )
 
     def _remove(self, query: Query) -> None:
         del self._queries[query.name]
@@ -574,11 +573,11 @@ def _static_graphs(query: ContinuousQuery, physical: PhysicalPlan) -> dict[Graph
     for source in sorted(sources(physical), key=lambda source: source.name):
         if source.static:
             iris = query.static if source.name == "" else (source.name,)
-            graphs[source] = StaticGraph(iris, _used(physical, source))
+            graphs[source] = StaticGraph(iris, _usable(physical, source))
     return graphs
 
 
-def _used(physical: PhysicalPlan, source: GraphSource) -> Summary:
+def _usable(physical: PhysicalPlan, source: GraphSource) -> Summary:
     """Which triples of a graph a plan can use."""
     patterns, everything = wanted_triples(physical, source)
     return Summary({triples.by(hash_text) for triples in patterns}, keep_all=everything)

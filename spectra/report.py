@@ -56,13 +56,17 @@ class Progress:
 
 @dataclass(slots=True)
 class Told:
-    """What an evaluation tells: rows of term ids with sign (-1, 0 for RSTREAM, +1), or truth values."""
+    """What an evaluation tells: rows of term ids with sign (-1, 0 for RSTREAM, +1), or truth values.
+
+    `instants` are those of the operators, where each event is matched by itself at one of its own.
+    """
 
     at: NDArray[np.int64]
     op: NDArray[np.int8]
     until: NDArray[np.int64]
     rows: NDArray[np.int32]
     boolean: NDArray[np.bool_] | None = None
+    instants: NDArray[np.int64] | None = None
 
 
 class Evaluations:
@@ -409,7 +413,11 @@ class EventReport:
             deltas, event = net_changes(deltas, event)
         count = len(deltas)
         return Told(
-            progress.events[event], np.full(count, self._op, np.int8), np.full(count, FOREVER, np.int64), deltas.rows
+            progress.events[event],
+            np.full(count, self._op, np.int8),
+            np.full(count, FOREVER, np.int64),
+            deltas.rows,
+            instants=instants[event],
         )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from spectra.changes import ChangeBatch
 from spectra.clock import NO_END
 from spectra.composition import ENTER, DerivedTriples
-from spectra.continuous import Query
+from spectra.continuous import Query, StaticParts
 from spectra.dictionary.dictionary import Dictionary
 from spectra.dictionary.spans import Spans
 from spectra.operators.relational.stateless import distinct_rows
@@ -305,10 +305,10 @@ class Timeline:
         self, events: dict[str, EncodedEvents], upto: int, horizons: dict[str, int] | None = None
     ) -> Iterator[ChangeBatch]:
         """One portion of events through views, operators and reports; `horizons` are where queries stop earlier."""
-        order = ArrivalOrder(events.values(), self._next_instant)
-        self._next_instant = order.end
         read = {state.stream for state in self.windows}
         made = {query.name for query in self.queries if makes_stream(query.query)}
+        order = ArrivalOrder(events.values(), self._next_instant)
+        self._next_instant = order.end
         for state in self.windows:
             if state.spec.kind is WindowKind.EVENT:
                 state.apply_each(_events_for(state, events), order, self._dictionary)
@@ -321,6 +321,10 @@ class Timeline:
                 self._add_to_stream(query, upto, horizons)
             if len(batch):
                 yield batch
+        self._forget_portion()
+
+    def _forget_portion(self) -> None:
+        """Give back the rows and the terms of what went."""
         for state in self.windows:
             self._dictionary.release(state.views.vacuum())
         self._dictionary.reclaim()
@@ -357,9 +361,31 @@ class Timeline:
             instants=empty,
         )
 
-    def held(self, query: Query) -> int:
-        """How many triples the windows of a query hold."""
-        return sum(state.views.live for state in self.windows if query in state.queries)
+    def put_static(self, parts: Mapping[Query, StaticParts]) -> Iterator[ChangeBatch]:
+        """Put triples into static graphs of queries; what that changes at the present time.
+
+        It changes the answers of other queries where they read the output of these.
+        """
+        for state in self.windows:
+            state.event_time = state.instants = state.closes = np.zeros(0, np.int64)
+        fed: set[str] = set()
+        for query in self.queries:
+            streams = fed & query.streams
+            if query not in parts and not streams:
+                continue
+            progress = self._progress(query, query.now)
+            evaluated = bool(streams) or (query.began and not query.query.by_event)
+            if query in parts:
+                progress.events = np.union1d(progress.events, [query.now])
+                batch = query.put_static(parts[query], progress if evaluated else None)
+            else:
+                batch = query.process(progress)
+            if evaluated and makes_stream(query.query):
+                self._add_to_stream(query, query.now, None)
+                fed.add(query.name)
+            if len(batch):
+                yield batch
+        self._forget_portion()
 
     def drain(self) -> Iterator[ChangeBatch]:
         """Let time go on, for each query until its last content has expired and been reported.

@@ -65,7 +65,8 @@ class Witnesses:
         if len(told.rows):
             for _, witness in self._paths:
                 witness.prepare()
-        for row, at, op in zip(told.rows.tolist(), told.at.tolist(), told.op.tolist(), strict=True):
+        instants = told.at if told.instants is None else told.instants
+        for row, at, op in zip(told.rows.tolist(), instants.tolist(), told.op.tolist(), strict=True):
             for path, witness in self._paths:
                 start, end = self._end(path.subject, row), self._end(path.object, row)
                 if not start or not end:
@@ -77,7 +78,9 @@ class Witnesses:
                 columns = witness.views.columns
                 edges.append(np.column_stack((columns.subject[rows], columns.predicate[rows], columns.object[rows])))
                 until += [
-                    FOREVER if witness.views.counting else int(end_at(columns, edge, position))
+                    FOREVER
+                    if witness.views.counting or told.instants is not None
+                    else int(end_at(columns, edge, position))
                     for edge in rows.tolist()
                 ]
                 ends.append((start, end))

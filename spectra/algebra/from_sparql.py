@@ -47,8 +47,6 @@ def from_sparql(query: ContinuousQuery) -> Node:
                 place=window.place,
                 detail="In other windows nothing tells what expires from what is deleted.",
             )
-        if query.by_event and query.options & {Option.PATHS, Option.SHORTEST_PATHS}:
-            raise UnsupportedError("WITH PATHS in a window [EVENT] is not evaluated yet", place=window.place)
         if query.by_event and window.spec.kind is not WindowKind.EVENT:
             raise UnsupportedError(
                 f"the window <{window.name}> beside a window [EVENT] is not evaluated yet",

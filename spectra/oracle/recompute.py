@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from spectra.errors import UnsupportedError
+from spectra.errors import QueryError
 from spectra.oracle.construct import construct
 from spectra.oracle.dataset import Dataset, Triple, TripleSet, WindowGraphs
 from spectra.oracle.evaluate import evaluate
@@ -73,7 +73,7 @@ def recompute(
     snapshots = [_Snapshots(query, graphs) for graphs in (static or {}, *(update.static for update in updates))]
     if Option.IMPLICIT_WINDOWS in query.options:
         if updates:
-            raise UnsupportedError("the oracle does not replace static graphs under implicit windows")
+            raise QueryError("the oracle does not recompute static updates of queries WITH IMPLICIT WINDOWS")
         changes = replace(query, report=Report(Policy.ON_CONTENT_CHANGE))
         given = _Given(Schedule(changes, events, drain=drain, push=mode == "push"), snapshots[0])
         return list(_given_changes(schedule, given))

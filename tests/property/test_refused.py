@@ -32,9 +32,8 @@ def text(
         (text("WINDOW ex:w { ?x ex:p ?y } FILTER EXISTS { ?x ex:q* ?z }"), "path that may be empty"),
         (text("WINDOW ex:w { GRAPH ?e { ?x ex:p ?y } }"), "GRAPH"),
         (text("WINDOW ex:w { ?x ex:p ?y } SERVICE ex:far { ?x ex:q ?z }"), "SERVICE"),
-        (text(spec="ELEMENTS 3", options="WITH IMPLICIT WINDOWS "), "WITH IMPLICIT WINDOWS"),
         (text(spec="EVENT] FROM NAMED WINDOW ex:v ON ex:s [ELEMENTS 2"), "EVENT"),
-        (text(spec="EVENT", options="WITH PATHS "), "WITH PATHS"),
+        (text(spec="ELEMENTS 3", options="WITH IMPLICIT WINDOWS "), "WITH IMPLICIT WINDOWS"),
     ],
 )
 def test_refused_with_its_place(query: str, names: str) -> None:
