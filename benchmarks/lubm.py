@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 from plot import log_chart
 
 import spectra
-from spectra.planner.physical import PatternOperator
+from spectra.planner.plans import PatternOperator
 from spectra.views.batch import EventBatch
 
 UB = "http://www.lehigh.edu/~zhp2/2004/0401/univ-bench.owl#"

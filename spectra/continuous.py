@@ -22,7 +22,8 @@ from spectra.operators.build import Demand, build
 from spectra.operators.contract import Deltas
 from spectra.operators.path.rspq import PATH_BUDGET
 from spectra.operators.relational.implicit import Implicit
-from spectra.planner.physical import PhysicalPlan, explain_physical
+from spectra.planner.physical import explain_physical
+from spectra.planner.plans import PhysicalPlan
 from spectra.report import AnswerReport, AskReport, ChangeReport, Evaluations, EventReport, Progress, Told, report_for
 from spectra.sparql.composed import makes_stream
 from spectra.sparql.query import ContinuousQuery, Form, Option, OutputOperator, Policy

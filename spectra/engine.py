@@ -24,17 +24,8 @@ from spectra.dictionary.hashing import hash_text
 from spectra.errors import QueryError, ResourceError, UnsupportedError
 from spectra.planner.division import divided, division, sees_everything
 from spectra.planner.pattern_choice import PatternChoice, with_pattern_operators
-from spectra.planner.physical import (
-    PathChoice,
-    PathOperator,
-    PhysicalPlan,
-    ValuesPlan,
-    physical_plan,
-    sources,
-    wanted_triples,
-    with_implicit_windows,
-    with_path_operator,
-)
+from spectra.planner.physical import physical_plan, wanted_triples, with_implicit_windows, with_path_operator
+from spectra.planner.plans import PathChoice, PathOperator, PhysicalPlan, ValuesPlan, sources
 from spectra.position import Position
 from spectra.reorder import EncodedEvents
 from spectra.sparql import parse_query

@@ -34,10 +34,10 @@ from spectra.operators.relational.join import HashJoin
 from spectra.operators.relational.shared import Shared
 from spectra.operators.relational.slice import Slice
 from spectra.operators.relational.stateless import Copy, Extend, Filter, Owned, Project, Together, Union, Values
-from spectra.planner import physical
+from spectra.planner import plans
 from spectra.planner.conditions import Condition
 from spectra.planner.division import owner
-from spectra.planner.physical import PhysicalPlan
+from spectra.planner.plans import PhysicalPlan
 from spectra.sparql import syntax
 from spectra.sparql.expressions import Compiled, Context, compile_expression
 from spectra.sparql.syntax import Aggregate, Expression, Term, Variable
@@ -83,8 +83,8 @@ def build(
 
 def _looks_at_instants(plan: PhysicalPlan) -> bool:
     """Whether an operator of the plan has work to do for each instant, not only for each delta."""
-    costly = (physical.AntiJoinPlan, physical.GroupPlan, physical.SlicePlan)
-    return isinstance(plan, costly) or any(_looks_at_instants(below) for below in physical.inputs(plan))
+    costly = (plans.AntiJoinPlan, plans.GroupPlan, plans.SlicePlan)
+    return isinstance(plan, costly) or any(_looks_at_instants(below) for below in plans.inputs(plan))
 
 
 def _sides(comparison: syntax.Call) -> tuple[str, str, str]:
@@ -115,7 +115,7 @@ class _Builder:
 
     def build(self, plan: PhysicalPlan, demand: Demand) -> Operator:
         """The operator of a plan; equal plans that are to tell everything are one operator with several readers."""
-        alone = (physical.ProjectPlan, physical.CopyPlan, physical.ValuesPlan, physical.ImplicitPlan)
+        alone = (plans.ProjectPlan, plans.CopyPlan, plans.ValuesPlan, plans.ImplicitPlan)
         if demand != _ALL or isinstance(plan, alone):
             return self._built(plan, demand)
         for known, shared in self._shared:
@@ -127,60 +127,60 @@ class _Builder:
 
     def _built(self, plan: PhysicalPlan, demand: Demand) -> Operator:
         operator = self._operator(plan, demand)
-        leaves = (physical.TpJoinPlan, physical.SPathPlan, physical.OwnedPlan)
+        leaves = (plans.TpJoinPlan, plans.SPathPlan, plans.OwnedPlan)
         if self._last_seen is not None and isinstance(plan, leaves):
             return Together(operator, self._last_seen)
         return operator
 
     def _operator(self, plan: PhysicalPlan, demand: Demand) -> Operator:
         match plan:
-            case physical.TpJoinPlan():
+            case plans.TpJoinPlan():
                 return self._pattern(plan, demand)
-            case physical.SPathPlan():
+            case plans.SPathPlan():
                 return self._path(plan, demand, None)
-            case physical.OwnedPlan(variable, shard, shards, physical.SPathPlan(root=Variable(root)) as path) if (
+            case plans.OwnedPlan(variable, shard, shards, plans.SPathPlan(root=Variable(root)) as path) if (
                 root == variable
             ):
                 return self._path(path, demand, self._owned(shard, shards))
-            case physical.OwnedPlan(variable, shard, shards, inner):
+            case plans.OwnedPlan(variable, shard, shards, inner):
                 return Owned(self.build(inner, demand), variable, self._owned(shard, shards))
-            case physical.HashJoinPlan(left, right, certain):
+            case plans.HashJoinPlan(left, right, certain):
                 return HashJoin(self.build(left, _ALL), self.build(right, _ALL), certain)
-            case physical.FilterPlan(condition, inner):
+            case plans.FilterPlan(condition, inner):
                 return self._filter(self.build(inner, demand), condition)
-            case physical.ExtendPlan(variable, Variable(name), inner) if name in inner.variables:
+            case plans.ExtendPlan(variable, Variable(name), inner) if name in inner.variables:
                 return Copy(self.build(inner, demand), variable, name)
-            case physical.ExtendPlan(variable, expression, inner):
+            case plans.ExtendPlan(variable, expression, inner):
                 source_operator = self.build(inner, demand)
                 compiled = self._compiled(expression)
                 reads = [name for name in compiled.variables if name in source_operator.variables]
                 hold = self._holder.hold if demand.removals else None
                 return Extend(source_operator, variable, reads, self._computation(compiled, reads), hold)
-            case physical.CopyPlan(variable, of, inner):
+            case plans.CopyPlan(variable, of, inner):
                 return Copy(self.build(inner, demand), variable, of)
-            case physical.AntiJoinPlan(left, right, keys):
+            case plans.AntiJoinPlan(left, right, keys):
                 return AntiJoin(self.build(left, _ALL), self.build(right, _ALL), keys)
-            case physical.UnionPlan(parts):
+            case plans.UnionPlan(parts):
                 return Union([self.build(part, demand) for part in parts])
-            case physical.ValuesPlan(values):
+            case plans.ValuesPlan(values):
                 rows = [
                     [UNBOUND if term is None else self._dictionary.constant(term) for term in row]
                     for row in values.rows
                 ]
                 return Values(values.names, np.array(rows, np.int32).reshape(len(rows), len(values.names)))
-            case physical.ProjectPlan(names, inner):
+            case plans.ProjectPlan(names, inner):
                 return Project(self.build(inner, demand), names)
-            case physical.DistinctPlan(inner):
+            case plans.DistinctPlan(inner):
                 return Distinct(self.build(inner, _ALL))
-            case physical.ImplicitPlan(inner):
+            case plans.ImplicitPlan(inner):
                 return Implicit(Distinct(self.build(inner, _ALL)), self._holder.hold)
-            case physical.GroupPlan(keys, aggregates, inner):
+            case plans.GroupPlan(keys, aggregates, inner):
                 source_operator = self.build(inner, _ALL)
                 functions = [self._aggregated(name, aggregate, source_operator) for name, aggregate in aggregates]
                 return Group(source_operator, keys, functions, self._terms())
-            case physical.FreshPlan(labels, inner):
+            case plans.FreshPlan(labels, inner):
                 return Fresh(self.build(inner, _ALL), labels, self._terms())
-            case physical.SlicePlan(sliced, inner):
+            case plans.SlicePlan(sliced, inner):
                 return Slice(
                     self.build(inner, _ALL),
                     sliced.names,
@@ -190,7 +190,7 @@ class _Builder:
                     self._dictionary.canonical_texts,
                     distinct=sliced.distinct,
                 )
-            case physical.ConstructPlan(template, inner):
+            case plans.ConstructPlan(template, inner):
                 source_operator = self.build(inner, demand)
                 terms = [
                     (self._end(triple.subject), self._end(triple.predicate), self._end(triple.object))
@@ -198,7 +198,7 @@ class _Builder:
                 ]
                 return Construct(source_operator, terms, self._dictionary.text)
 
-    def _pattern(self, plan: physical.TpJoinPlan, demand: Demand) -> Operator:
+    def _pattern(self, plan: plans.TpJoinPlan, demand: Demand) -> Operator:
         views = self._views[plan.source]
         patterns = [(self._end(s.subject), self._end(s.predicate), self._end(s.object)) for s in plan.scans]
         removals, extensions = demand.removals or views.counting, demand.extensions
@@ -224,7 +224,7 @@ class _Builder:
             case "recompute":
                 return Recompute(views, patterns, plan.variables, lazy=plan.lazy)
 
-    def _path(self, plan: physical.SPathPlan, demand: Demand, owned: _Owned | None) -> Operator:
+    def _path(self, plan: plans.SPathPlan, demand: Demand, owned: _Owned | None) -> Operator:
         views = self._views[plan.source]
         make: Callable[..., Operator] = SPath
         if plan.operator == "rapq":

@@ -24,7 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spectra.dictionary.hashing import hash_text
-from spectra.planner.physical import (
+from spectra.planner.physical import turned, wanted_triples
+from spectra.planner.plans import (
     ConstructPlan,
     DistinctPlan,
     ExtendPlan,
@@ -38,7 +39,6 @@ from spectra.planner.physical import (
     UnionPlan,
     ValuesPlan,
     inputs,
-    wanted_triples,
 )
 from spectra.sparql.query import ContinuousQuery, Form, OutputOperator, Policy
 from spectra.sparql.syntax import Term, TriplePattern, Variable
@@ -146,7 +146,7 @@ def _owned(plan: PhysicalPlan, variable: str, shard: int, shards: int) -> Physic
             return ProjectPlan(names, OwnedPlan(variable, shard, shards, whole))
         case SPathPlan() if variable in plan.variables:
             from_other_end = isinstance(plan.root, Variable) and plan.root.name != variable
-            return OwnedPlan(variable, shard, shards, plan.turned() if from_other_end else plan)
+            return OwnedPlan(variable, shard, shards, turned(plan) if from_other_end else plan)
         case ValuesPlan() if variable in plan.variables:
             return OwnedPlan(variable, shard, shards, plan)
         case HashJoinPlan(left, right, _):

@@ -7,12 +7,9 @@ from dataclasses import replace
 from typing import Literal
 
 from spectra.algebra.nodes import Source, WScan
-from spectra.planner.physical import (
+from spectra.planner.plans import (
     AntiJoinPlan,
-    ConstructPlan,
-    CopyPlan,
     DistinctPlan,
-    ExtendPlan,
     FilterPlan,
     FreshPlan,
     GroupPlan,
@@ -20,16 +17,18 @@ from spectra.planner.physical import (
     OwnedPlan,
     PatternOperator,
     PhysicalPlan,
-    ProjectPlan,
     SlicePlan,
     TpJoinPlan,
-    UnionPlan,
+    with_inputs,
 )
 from spectra.sparql import syntax
 from spectra.sparql.syntax import Variable
 
 #: An operator for all, or the one that suits each pattern.
 PatternChoice = Literal["auto", "tpjoin", "siblings", "recompute"]
+
+#: What looks at the solutions it has told before.
+_LOOK_BACK = (HashJoinPlan, AntiJoinPlan, DistinctPlan, GroupPlan, SlicePlan, FreshPlan)
 
 _COMPARISONS = ("=", "!=", "<", "<=", ">", ">=")
 
@@ -63,16 +62,9 @@ def with_pattern_operators(
             return chosen
         case FilterPlan(syntax.Call() as condition, inner) if (inside := _compared(condition, inner)) is not None:
             return below(inside)
-        case HashJoinPlan(left, right, _) | AntiJoinPlan(left, right, _):
-            return replace(plan, left=below(left, asks=True), right=below(right, asks=True))
-        case UnionPlan(parts):
-            return UnionPlan(tuple(map(below, parts)))
-        case FilterPlan() | ExtendPlan() | CopyPlan() | OwnedPlan() | ProjectPlan() | ConstructPlan():
-            return replace(plan, input=below(plan.input))
-        case DistinctPlan() | GroupPlan() | SlicePlan() | FreshPlan():
-            return replace(plan, input=below(plan.input, asks=True))
         case _:
-            return plan
+            asks = isinstance(plan, _LOOK_BACK)
+            return with_inputs(plan, lambda inner: below(inner, asks=asks))
 
 
 def _compared(condition: syntax.Call, plan: PhysicalPlan) -> PhysicalPlan | None:

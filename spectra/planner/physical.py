@@ -7,7 +7,7 @@ that nobody above asks for are not carried.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
 from spectra.algebra import nodes
@@ -16,6 +16,29 @@ from spectra.algebra.nodes import Node, Source
 from spectra.automata import OTHER, Dfa, inverse, is_conflict_free, longest_word, minimal_dfa
 from spectra.errors import UnsupportedError
 from spectra.planner.atomic import atomic_filters, decidable_conditions
+from spectra.planner.plans import (
+    AntiJoinPlan,
+    ConstructPlan,
+    CopyPlan,
+    DistinctPlan,
+    ExtendPlan,
+    FilterPlan,
+    FreshPlan,
+    GroupPlan,
+    HashJoinPlan,
+    ImplicitPlan,
+    OwnedPlan,
+    PathOperator,
+    PhysicalPlan,
+    ProjectPlan,
+    SlicePlan,
+    SPathPlan,
+    TpJoinPlan,
+    UnionPlan,
+    ValuesPlan,
+    inputs,
+    with_inputs,
+)
 from spectra.sparql import syntax
 from spectra.sparql.expressions import variables_of
 from spectra.sparql.syntax import (
@@ -31,300 +54,6 @@ from spectra.sparql.syntax import (
     ZeroOrOnePath,
 )
 from spectra.views.summary import Wanted, WantedTriples
-
-#: The operators that match the scans of one graph together.
-PatternOperator = Literal["tpjoin", "siblings", "recompute"]
-
-#: The operators that find the pairs of a path.
-PathOperator = Literal["spath", "rapq", "rspq"]
-
-#: What a caller may ask for where paths may repeat vertices.
-PathChoice = Literal["auto", "spath", "rapq"]
-
-
-@dataclass(frozen=True, slots=True)
-class TpJoinPlan:
-    """Scans of one graph, matched together by an operator; `keyed` where no two solutions are equal.
-
-    `lazy`: nothing is joined until every scan has a triple. `comparisons` are conditions between two of their variables
-    that are evaluated inside the join.
-    """
-
-    source: Source
-    scans: tuple[nodes.WScan, ...]
-    variables: tuple[str, ...]
-    operator: PatternOperator = "tpjoin"
-    lazy: bool = True
-    comparisons: tuple[syntax.Call, ...] = ()
-
-    @property
-    def keyed(self) -> bool:
-        return set(self.variables) == {name for scan in self.scans for name in scan.variables}
-
-
-@dataclass(frozen=True, slots=True)
-class SPathPlan:
-    """A path as Δ-trees that grow from `root` by `dfa`; `backward` where that is the path's object.
-
-    `empty` says which terms the empty path matches: those of the graph, the constant at an end, none.
-    """
-
-    source: Source
-    root: Term
-    target: Term
-    dfa: Dfa
-    empty: Literal["none", "constant", "terms"]
-    backward: bool
-    path: PathExpression
-    operator: PathOperator = "spath"
-
-    @property
-    def variables(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(end.name for end in (self.root, self.target) if isinstance(end, Variable)))
-
-    def turned(self) -> SPathPlan:
-        """The same pairs by trees that grow from the other end."""
-        subject, object_ = (self.target, self.root) if self.backward else (self.root, self.target)
-        turned = _path(nodes.Path(self.source, subject, self.path, object_), backward=not self.backward)
-        return replace(turned, operator=self.operator)
-
-    @property
-    def keyed(self) -> bool:
-        return True
-
-
-@dataclass(frozen=True, slots=True)
-class HashJoinPlan:
-    left: PhysicalPlan
-    right: PhysicalPlan
-    certain: frozenset[str]
-
-    @property
-    def variables(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(self.left.variables + self.right.variables))
-
-    @property
-    def keyed(self) -> bool:
-        return False
-
-
-@dataclass(frozen=True, slots=True)
-class FilterPlan:
-    condition: Expression
-    input: PhysicalPlan
-
-    @property
-    def variables(self) -> tuple[str, ...]:
-        return self.input.variables
-
-    @property
-    def keyed(self) -> bool:
-        return self.input.keyed
-
-
-@dataclass(frozen=True, slots=True)
-class ExtendPlan:
-    variable: str
-    expression: Expression
-    input: PhysicalPlan
-
-    @property
-    def variables(self) -> tuple[str, ...]:
-        return (*self.input.variables, self.variable)
-
-    @property
-    def keyed(self) -> bool:
-        return self.input.keyed
-
-
-@dataclass(frozen=True, slots=True)
-class CopyPlan:
-    variable: str
-    of: str
-    input: PhysicalPlan
-
-    @property
-    def variables(self) -> tuple[str, ...]:
-        return (*self.input.variables, self.variable)
-
-    @property
-    def keyed(self) -> bool:
-        return False
-
-
-@dataclass(frozen=True, slots=True)
-class AntiJoinPlan:
-    left: PhysicalPlan
-    right: PhysicalPlan
-    keys: tuple[str, ...]
-
-    @property
-    def variables(self) -> tuple[str, ...]:
-        return self.left.variables
-
-    @property
-    def keyed(self) -> bool:
-        return False
-
-
-@dataclass(frozen=True, slots=True)
-class UnionPlan:
-    inputs: tuple[PhysicalPlan, ...]
-
-    @property
-    def variables(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(name for plan in self.inputs for name in plan.variables))
-
-    @property
-    def keyed(self) -> bool:
-        return False
-
-
-@dataclass(frozen=True, slots=True)
-class ValuesPlan:
-    values: nodes.Values
-
-    @property
-    def variables(self) -> tuple[str, ...]:
-        return self.values.names
-
-    @property
-    def keyed(self) -> bool:
-        return False
-
-
-@dataclass(frozen=True, slots=True)
-class OwnedPlan:
-    """The input's solutions whose `variable` one of several shards owns, or that do not bind it."""
-
-    variable: str
-    shard: int
-    shards: int
-    input: PhysicalPlan
-
-    @property
-    def variables(self) -> tuple[str, ...]:
-        return self.input.variables
-
-    @property
-    def keyed(self) -> bool:
-        return self.input.keyed
-
-
-@dataclass(frozen=True, slots=True)
-class ProjectPlan:
-    variables: tuple[str, ...]
-    input: PhysicalPlan
-
-    @property
-    def keyed(self) -> bool:
-        return self.input.keyed and set(self.variables) >= set(self.input.variables)
-
-
-@dataclass(frozen=True, slots=True)
-class DistinctPlan:
-    input: PhysicalPlan
-
-    @property
-    def variables(self) -> tuple[str, ...]:
-        return self.input.variables
-
-    @property
-    def keyed(self) -> bool:
-        return False
-
-
-@dataclass(frozen=True, slots=True)
-class GroupPlan:
-    keys: tuple[str, ...]
-    aggregates: tuple[tuple[str, syntax.Aggregate], ...]
-    input: PhysicalPlan
-
-    @property
-    def variables(self) -> tuple[str, ...]:
-        return (*self.keys, *(name for name, _ in self.aggregates))
-
-    @property
-    def keyed(self) -> bool:
-        return False
-
-
-@dataclass(frozen=True, slots=True)
-class SlicePlan:
-    slice: nodes.Slice
-    input: PhysicalPlan
-
-    @property
-    def variables(self) -> tuple[str, ...]:
-        return self.slice.names
-
-    @property
-    def keyed(self) -> bool:
-        return False
-
-
-@dataclass(frozen=True, slots=True)
-class FreshPlan:
-    labels: tuple[str, ...]
-    input: PhysicalPlan
-
-    @property
-    def variables(self) -> tuple[str, ...]:
-        return (*self.input.variables, *self.labels)
-
-    @property
-    def keyed(self) -> bool:
-        return False
-
-
-@dataclass(frozen=True, slots=True)
-class ConstructPlan:
-    template: tuple[syntax.TriplePattern, ...]
-    input: PhysicalPlan
-
-    @property
-    def variables(self) -> tuple[str, ...]:
-        return ("s", "p", "o")
-
-    @property
-    def keyed(self) -> bool:
-        return False
-
-
-@dataclass(frozen=True, slots=True)
-class ImplicitPlan:
-    """The set of all solutions that the input has had, less those that were deleted."""
-
-    input: PhysicalPlan
-
-    @property
-    def variables(self) -> tuple[str, ...]:
-        return self.input.variables
-
-    @property
-    def keyed(self) -> bool:
-        return False
-
-
-PhysicalPlan = (
-    TpJoinPlan
-    | SPathPlan
-    | HashJoinPlan
-    | FilterPlan
-    | ExtendPlan
-    | CopyPlan
-    | AntiJoinPlan
-    | UnionPlan
-    | ValuesPlan
-    | OwnedPlan
-    | ProjectPlan
-    | DistinctPlan
-    | GroupPlan
-    | SlicePlan
-    | FreshPlan
-    | ConstructPlan
-    | ImplicitPlan
-)
 
 
 def physical_plan(node: Node, needed: frozenset[str] | None = None) -> PhysicalPlan:
@@ -534,35 +263,18 @@ def with_implicit_windows(plan: PhysicalPlan) -> PhysicalPlan:
     return ImplicitPlan(plan.input if isinstance(plan, DistinctPlan) else plan)
 
 
-def inputs(plan: PhysicalPlan) -> tuple[PhysicalPlan, ...]:
-    """The plans below a plan."""
-    match plan:
-        case HashJoinPlan(left, right, _) | AntiJoinPlan(left, right, _):
-            return left, right
-        case UnionPlan(parts):
-            return parts
-        case FilterPlan() | ExtendPlan() | CopyPlan() | OwnedPlan() | ProjectPlan() | DistinctPlan():
-            return (plan.input,)
-        case GroupPlan() | SlicePlan() | FreshPlan() | ConstructPlan() | ImplicitPlan():
-            return (plan.input,)
-        case _:
-            return ()
+def turned(plan: SPathPlan) -> SPathPlan:
+    """The same pairs by trees that grow from the other end."""
+    subject, object_ = (plan.target, plan.root) if plan.backward else (plan.root, plan.target)
+    other = _path(nodes.Path(plan.source, subject, plan.path, object_), backward=not plan.backward)
+    return replace(other, operator=plan.operator)
 
 
 def with_path_operator(plan: PhysicalPlan, operator: PathOperator) -> PhysicalPlan:
     """The same plan with one operator for all paths."""
-    match plan:
-        case SPathPlan():
-            return replace(plan, operator=operator)
-        case HashJoinPlan(left, right, _) | AntiJoinPlan(left, right, _):
-            sides = with_path_operator(left, operator), with_path_operator(right, operator)
-            return replace(plan, left=sides[0], right=sides[1])
-        case UnionPlan(parts):
-            return UnionPlan(tuple(with_path_operator(part, operator) for part in parts))
-        case TpJoinPlan() | ValuesPlan():
-            return plan
-        case _:
-            return replace(plan, input=with_path_operator(plan.input, operator))
+    if isinstance(plan, SPathPlan):
+        return replace(plan, operator=operator)
+    return with_inputs(plan, lambda below: with_path_operator(below, operator))
 
 
 def wanted_triples(
@@ -609,15 +321,6 @@ def _conditions_below(plan: PhysicalPlan, conditions: frozenset[Expression]) -> 
 
 def _fixed(term: Term) -> str | None:
     return None if isinstance(term, Variable) else term
-
-
-def sources(plan: PhysicalPlan) -> set[Source]:
-    """The graphs that a plan reads."""
-    match plan:
-        case TpJoinPlan() | SPathPlan():
-            return {plan.source}
-        case _:
-            return set().union(*(sources(below) for below in inputs(plan)))
 
 
 def _conflicts(dfa: Dfa) -> str:

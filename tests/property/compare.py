@@ -16,7 +16,7 @@ from spectra.engine import Engine
 from spectra.oracle import OracleAnswer, recompute
 from spectra.oracle.walk import walk
 from spectra.planner.pattern_choice import PatternChoice
-from spectra.planner.physical import PathChoice
+from spectra.planner.plans import PathChoice
 from spectra.sparql import syntax
 from spectra.sparql.query import ContinuousQuery, Form, OutputOperator, Policy
 from spectra.sparql.scope import visible

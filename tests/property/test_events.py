@@ -19,7 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spectra.engine import Engine
-from spectra.planner.physical import PatternOperator
+from spectra.planner.plans import PatternOperator
 from spectra.sparql.query import Form, OutputOperator, Policy
 from tests.property.compare import check, fed_in_batches
 from tests.property.generate import Case, random_case

@@ -10,7 +10,7 @@ from typing import get_args
 
 import pytest
 
-from spectra.planner.physical import PathChoice
+from spectra.planner.plans import PathChoice
 from tests.property.compare import check
 from tests.property.path_cases import path_case
 

@@ -18,7 +18,7 @@ from hypothesis import given
 from spectra.checkpoint import restore, saved
 from spectra.engine import Engine
 from spectra.oracle import StaticUpdate, Triple, recompute
-from spectra.planner.physical import PatternOperator
+from spectra.planner.plans import PatternOperator
 from spectra.sparql import parse_query
 from spectra.sparql.query import ContinuousQuery, Form, OutputOperator, Policy
 from tests.property.compare import (

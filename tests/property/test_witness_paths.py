@@ -21,7 +21,7 @@ from spectra.engine import Engine
 from spectra.errors import QueryError, UnsupportedError
 from spectra.oracle import Triple
 from spectra.oracle.schedule import Schedule
-from spectra.planner.physical import PathChoice
+from spectra.planner.plans import PathChoice
 from spectra.sparql.query import ContinuousQuery, Option, Policy
 from spectra.sparql.syntax import Variable
 from tests.property.compare import fed_in_batches

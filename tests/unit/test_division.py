@@ -17,6 +17,7 @@ from spectra.errors import QueryError
 from spectra.operators.path.spath import SPath
 from spectra.planner.division import Division, divided, division, owner
 from spectra.planner.physical import explain_physical, physical_plan
+from spectra.planner.plans import FreshPlan
 from spectra.sparql import parse_query
 from spectra.sparql.query import ContinuousQuery
 from spectra.streams.memory import concatenate, from_triples
@@ -137,13 +138,10 @@ def test_a_path_is_turned_to_start_from_the_variable() -> None:
 
 
 def test_what_is_not_known_to_be_divisible_is_not() -> None:
-    class LimitPlan:
-        variables = ("x",)
-
-    plan: object = LimitPlan()
-    found = division(query("?x :p ?y"), plan)  # type: ignore[arg-type]
-    assert found.variable is None
-    assert divided(plan, "x", 0, 2) is plan  # type: ignore[arg-type]
+    asked = query("?x :p ?y")
+    plan = FreshPlan(("_:b",), physical_plan(from_sparql(asked)))
+    assert division(asked, plan).variable is None
+    assert divided(plan, "x", 0, 2) is plan
 
 
 # --- what a shard needs ---------------------------------------------------------------------

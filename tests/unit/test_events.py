@@ -9,7 +9,7 @@ import spectra
 from spectra.checkpoint import restore, saved
 from spectra.clock import NO_END
 from spectra.engine import Engine
-from spectra.planner.physical import PatternOperator
+from spectra.planner.plans import PatternOperator
 from tests.unit.notation import STREAM, batch, deltas, events, query, run, shown
 
 HOWS = ["one batch", "a batch per event", "push"]
