@@ -370,13 +370,13 @@ class Timeline:
             state.event_time = state.instants = state.closes = np.zeros(0, np.int64)
         fed: set[str] = set()
         for query in self.queries:
-            streams = fed & query.streams
-            if query not in parts and not streams:
+            if query not in parts and not fed & query.streams:
                 continue
             progress = self._progress(query, query.now)
-            evaluated = bool(streams) or (query.began and not query.query.by_event)
-            if query in parts:
+            if query.began and query in parts:
                 progress.events = np.union1d(progress.events, [query.now])
+            evaluated = len(progress.events) > 0 and not query.query.by_event
+            if query in parts:
                 batch = query.put_static(parts[query], progress if evaluated else None)
             else:
                 batch = query.process(progress)

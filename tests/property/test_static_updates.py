@@ -18,7 +18,8 @@ from hypothesis import given
 from spectra.checkpoint import restore, saved
 from spectra.engine import Engine
 from spectra.oracle import StaticUpdate, Triple, recompute
-from spectra.planner.plans import PatternOperator
+from spectra.planner.pattern_choice import PatternChoice
+from spectra.planner.plans import PathChoice
 from spectra.sparql import parse_query
 from spectra.sparql.query import ContinuousQuery, Form, OutputOperator, Policy
 from tests.property.compare import (
@@ -45,7 +46,8 @@ from tests.property.test_engine_against_oracle import CHUNKS, SEEDS, few
 from tests.property.test_engine_against_oracle import _quiet as _quiet
 from tests.property.test_events import event_case
 
-OPERATORS: tuple[PatternOperator, ...] = get_args(PatternOperator)
+PATTERNS: tuple[PatternChoice, ...] = get_args(PatternChoice)
+PATHS: tuple[PathChoice, ...] = get_args(PathChoice)
 
 #: Patterns whose solutions come once each, and leave only when a triple of theirs does.
 STEADY = (
@@ -92,8 +94,8 @@ def updated_case(seed: int) -> tuple[Case, list[Update]]:
     for case in map(event_case if seed % 4 == 0 else random_case, count(seed)):
         query = case.query()
         ordered = all(a.time <= b.time for a, b in pairwise(case.events))
-        late = any(window.spec.lateness for window in query.windows)
-        if case.static and case.events and ordered and not late and may_push(case, query):
+        others = any(window.spec.lateness or window.spec.with_static for window in query.windows)
+        if case.static and case.events and ordered and not others and may_push(case, query):
             break
     case, _ = closed(case, query)
     return case, random_updates(case, random.Random(seed))
@@ -143,10 +145,16 @@ def random_updates(case: Case, rng: random.Random) -> list[Update]:
     return updates
 
 
-def told_by_engine(case: Case, updates: list[Update], query: ContinuousQuery, pattern: PatternOperator) -> list[Line]:
-    """What is told when the updates come between the events, with a checkpoint in between."""
-    engine = Engine(pattern=pattern)
+def started(case: Case, query: ContinuousQuery) -> Engine:
+    """An engine with the query, and operators by the number of the case."""
+    engine = Engine(pattern=PATTERNS[case.seed % len(PATTERNS)], path=PATHS[case.seed % len(PATHS)])
     engine.register(query, static=case.static)
+    return engine
+
+
+def told_by_engine(case: Case, updates: list[Update], query: ContinuousQuery) -> list[Line]:
+    """What is told when the updates come between the events, with a checkpoint in between."""
+    engine = started(case, query)
     rng = random.Random(case.seed)
     told: list[Line] = []
     for at in range(len(case.events) + 1):
@@ -155,8 +163,7 @@ def told_by_engine(case: Case, updates: list[Update], query: ContinuousQuery, pa
                 told += lines_of_changes(engine.update_static(update.graph, update.case.static[update.graph]))
         if rng.random() < 0.1:
             state = saved(engine)
-            engine = Engine(pattern=pattern)
-            engine.register(query, static=case.static)
+            engine = started(case, query)
             restore(engine, state)
         if at < len(case.events):
             event = case.events[at]
@@ -185,9 +192,9 @@ def told_by_oracle(case: Case, updates: list[Update], query: ContinuousQuery) ->
     )
 
 
-def check(case: Case, updates: list[Update], pattern: PatternOperator = "tpjoin") -> None:
+def check(case: Case, updates: list[Update]) -> None:
     query = case.query()
-    told, wanted = told_by_engine(case, updates, query, pattern), told_by_oracle(case, updates, query)
+    told, wanted = told_by_engine(case, updates, query), told_by_oracle(case, updates, query)
     if not any(f"WHERE {{ {body} }}" in case.text for body in STEADY) or "SELECT *" not in case.text:
         # which of several copies of a solution is the new one is not settled, and with it `until`
         told, wanted = ([(*line[:3], None) for line in lines] for lines in (told, wanted))
@@ -199,13 +206,13 @@ def check(case: Case, updates: list[Update], pattern: PatternOperator = "tpjoin"
 @given(seed=SEEDS)
 @few(150)
 def test_shaped_queries(seed: int) -> None:
-    check(*shaped_case(seed), OPERATORS[seed % len(OPERATORS)])
+    check(*shaped_case(seed))
 
 
 @given(seed=SEEDS)
 @few(40)
 def test_random_queries(seed: int) -> None:
-    check(*updated_case(seed), OPERATORS[seed % len(OPERATORS)])
+    check(*updated_case(seed))
 
 
 def test_the_cases_show_the_updates() -> None:
@@ -228,7 +235,7 @@ def test_many_cases(chunk: int) -> None:
     for seed in range(first, first + wanted):
         try:
             case, updates = updated_case(13 * seed) if seed % 4 == 0 else shaped_case(seed)
-            check(case, updates, OPERATORS[seed % len(OPERATORS)])
+            check(case, updates)
         except Exception as error:
             failed.append(f"seed {seed}: {error}")
     assert not failed, f"{len(failed)} of {wanted}\n" + "\n\n".join(failed[:5])

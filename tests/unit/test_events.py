@@ -181,3 +181,53 @@ def test_what_never_tells_anything_is_refused():
     with pytest.raises(spectra.QueryError, match="DSTREAM has nothing to tell") as caught:
         Engine().register(query("EVENT", output="DSTREAM"))
     assert caught.value.place is not None
+
+
+# --- with what else a query can have ----------------------------------------------------------
+
+
+@pytest.mark.parametrize("options", ["WITH PATHS", "WITH SHORTEST PATHS", "WITH SIMPLE PATHS, PATHS"])
+def test_results_name_the_path_within_the_event(options):
+    engine = Engine()
+    text = query("EVENT", "?x <urn:pays>+ ?y", "ISTREAM")
+    engine.register(text.replace("<urn:istream>", f"<urn:istream> {options}"))
+    told = list(engine.run([batch(STREAM, events("1 a pays b, b pays c | 1 a pays d, d pays c | 2 a pays c"))]))
+    found = [
+        [edge[2] for edge in change.paths[0].edges]
+        for change in told
+        if (str(change.bindings["x"]), str(change.bindings["y"])) == ("urn:a", "urn:c")
+    ]
+    assert found == [["<urn:b>", "<urn:c>"], ["<urn:d>", "<urn:c>"], ["<urn:c>"]]
+    assert not any(any(change.paths[0].until) for change in told)
+
+
+def test_static_triples_are_part_of_the_window_of_each_event(how):
+    text = (
+        f"REGISTER ISTREAM <urn:q> AS SELECT * FROM NAMED WINDOW <urn:w> ON <{STREAM}> [EVENT WITH STATIC] "
+        "FROM <urn:static> WHERE { WINDOW <urn:w> { ?x <urn:pays>+ <urn:c> } }"
+    )
+    engine = Engine()
+    engine.register(text, static={"urn:static": [("<urn:b>", "<urn:pays>", "<urn:c>")]})
+    told = shown(engine.run([batch(STREAM, events("1 a pays b | 2 -b pays c | 3 d pays b"))]))
+    assert told == deltas("1 +a, +b | 2 +b | 3 +b, +d")
+
+
+def test_what_it_constructs_is_a_stream_of_what_is_told():
+    engine = Engine()
+    owes = query("EVENT", "?x <urn:pays> ?y", "ISTREAM", "CONSTRUCT { ?y <urn:owes> ?x }")
+    engine.register(owes.replace("<urn:istream>", "<urn:owing>"))
+    engine.register(query("RANGE PT10S", "?x <urn:owes>+ ?y").replace(f"<{STREAM}>", "<urn:owing>"))
+    told = list(engine.run([batch(STREAM, events("1 a pays b | 2 b pays c | 3 a pays b"))]))
+    assert shown(change for change in told if change.query == "urn:changes") == deltas(
+        "1 +b a | 2 +c a, +c b | 10 -b a, -c a, -c b"
+    )
+
+
+def test_events_of_what_a_query_tells_are_refused():
+    derived = query("RANGE 10s", "?x <urn:pays> ?y", "CHANGES", "CONSTRUCT { ?y <urn:owes> ?x }")
+    reader = query("EVENT", output="ISTREAM").replace(f"<{STREAM}>", "<urn:changes>")
+    for first, second in ((derived, reader), (reader, derived)):
+        engine = Engine()
+        engine.register(first)
+        with pytest.raises(spectra.UnsupportedError, match=r"\[EVENT\] on <urn:changes>"):
+            engine.register(second)

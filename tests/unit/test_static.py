@@ -292,3 +292,67 @@ def test_static_views_count_towards_the_limit() -> None:
     before = engine.nbytes
     engine.update_static("urn:g", triples(", ".join(f"n{number} is bank" for number in range(5000))))
     assert engine.nbytes > before + 100_000
+
+
+# --- with what else a query can have ----------------------------------------------------------
+
+
+def test_queries_that_read_the_output_follow() -> None:
+    engine = Engine()
+    construct = query(JOIN, select="CONSTRUCT { ?x <urn:deals> ?z }").replace("<urn:changes>", "<urn:deals>")
+    engine.register(construct, static={"urn:g": triples("b is bank")})
+    for output in ("CHANGES", "ISTREAM"):
+        text = query("WINDOW <urn:w> { ?x <urn:deals> ?z }", output, graphs="").replace(f"<{STREAM}>", "<urn:deals>")
+        engine.register(text)
+    assert [change.op for change in engine.push(triples("a pays b, a pays c"), at=1000)] == ["+", "+", "+"]
+    told = engine.update_static("urn:g", triples("c is shop"))
+    assert shown(change for change in told if change.query == "urn:changes") == deltas("1 -a bank, +a shop")
+    assert shown(change for change in told if change.query == "urn:istream") == deltas("1 +a shop")
+    assert engine.update_static("urn:g", triples("c is shop")) == []
+    assert shown(change for change in engine.advance(20_000) if change.query == "urn:changes") == deltas("10 -a shop")
+
+
+def test_an_update_can_be_the_first_event_of_a_reader() -> None:
+    engine = Engine()
+    construct = query(JOIN, select="CONSTRUCT { ?x <urn:deals> ?z }").replace("<urn:changes>", "<urn:deals>")
+    engine.register(construct, static={"urn:g": ()})
+    reader = query("WINDOW <urn:w> { ?x <urn:deals> ?z } ?z <urn:is> ?k").replace(f"<{STREAM}>", "<urn:deals>")
+    engine.register(reader, static={"urn:g": ()})
+    assert engine.push(triples("a pays b"), at=1000) == []
+    assert engine.update_static("urn:g", triples("bank is big")) == []
+    assert [each.began for each in engine.queries] == [True, False]
+    told = engine.update_static("urn:g", triples("b is bank, bank is big"))
+    assert shown(change for change in told if change.query == "urn:changes") == deltas("1 +big a bank")
+
+
+def test_implicit_windows_take_back_what_a_static_triple_ends() -> None:
+    engine = registered(query(JOIN).replace("<urn:changes>", "<urn:changes> WITH IMPLICIT WINDOWS"))
+    engine.push(triples("a pays b"), at=1000)
+    assert engine.advance(12_000) == []
+    engine.push(triples("c pays b"), at=12_000)
+    assert shown(engine.update_static("urn:g", ())) == deltas("12 -c b bank")
+
+
+def test_paths_over_static_triples_are_named() -> None:
+    pattern = "WINDOW <urn:w> { ?x <urn:pays> ?y } ?y <urn:is>+ ?z"
+    engine = registered(query(pattern).replace("<urn:changes>", "<urn:changes> WITH PATHS"), static="")
+    engine.push(triples("a pays b"), at=1000)
+    (change, other) = engine.update_static("urn:g", triples("b is c, c is d"))
+    assert sorted(len(each.paths[0].edges) for each in (change, other)) == [1, 2]
+    (gone,) = engine.update_static("urn:g", triples("b is c"))
+    assert (gone.op, gone.paths[0].broken) == ("-", ("<urn:c>", "<urn:is>", "<urn:d>"))
+
+
+def test_static_triples_inside_a_window_are_not_replaced() -> None:
+    text = query("WINDOW <urn:w> { ?x <urn:is> ?y }").replace("STEP PT5S", "STEP PT5S WITH STATIC")
+    engine = registered(text)
+    with pytest.raises(spectra.UnsupportedError, match="is part of the window <urn:w>"):
+        engine.update_static("urn:g", ())
+
+
+def test_timelines_of_different_lateness_share_the_terms() -> None:
+    engine = registered(query(JOIN), query(JOIN, "ISTREAM").replace("STEP PT5S", "STEP PT5S LATENESS PT1S"))
+    engine.push(triples("a pays b, a pays c"), at=1000)
+    engine.push("", at=3000)
+    told = engine.update_static("urn:g", triples("c is new"))
+    assert shown(change for change in told if change.op == "+") == deltas("2 +a c new | 3 +a c new")
