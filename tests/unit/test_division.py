@@ -14,6 +14,7 @@ from spectra.checkpoint import Checkpoints, restore, saved
 from spectra.dictionary.hashing import hash_text
 from spectra.engine import Engine
 from spectra.errors import QueryError
+from spectra.operators.kernels.delta_trees import live_nodes
 from spectra.operators.path.spath import SPath
 from spectra.planner.division import Division, divided, division, owner
 from spectra.planner.physical import explain_physical, physical_plan
@@ -242,7 +243,7 @@ def test_trees_are_divided(body: str, head: str, shards: int) -> None:
         spath = spath_of(engine)
         counters.update(spath.counters)
         nodes.append(spath.counters["nodes"])
-        roots = np.unique(spath._trees.root[spath._trees.state >= 0])
+        roots = np.unique(spath._trees.root[live_nodes(spath._trees)])
         used = np.flatnonzero(spath._terms.uses)
         for ids in (roots, used):
             texts = engine.dictionary.canonical_texts(ids.astype(np.int32))

@@ -1,4 +1,4 @@
-"""Δ-trees: for every root the product nodes (vertex, automaton state) that a path reaches, and until when.
+"""S-PATH: for every root the product nodes (vertex, automaton state) that a path reaches, and until when.
 
 A tree node keeps the derivation that expires last, so expiry needs no new derivation: whatever
 hangs below a node ends no later than the node itself. The root's own node (root, start) is implicit.
@@ -13,585 +13,420 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from spectra.clock import FOREVER, NO_END
+from spectra.clock import NO_END
 from spectra.jit import kernel
+from spectra.operators.kernels.automaton import (
+    count_term,
+    emit,
+    emit_change,
+    first_edge,
+    fits,
+    is_asked,
+    label_of,
+    may_be_root,
+    source_of,
+    target_of,
+)
+from spectra.operators.kernels.delta_trees import (
+    BLOCK_BITS,
+    DEAD,
+    ENDLESS,
+    FIRST,
+    LOST,
+    SLIDES,
+    add_slide,
+    drop_slide,
+    end_of,
+    find_node,
+    first_of,
+    has_room,
+    move_node,
+    new_node,
+    product_of,
+    slide_end,
+    slide_of,
+    state_of,
+    vertex_of,
+)
 from spectra.views.kernels.apply import DELETED, ENTERED, EXPIRED, end_at, visible
-from spectra.views.kernels.index import IndexColumns, find_slot, link, unlink
 
 # where the work on a log entry stands, so that it can go on after the arrays have grown
 BEGIN, REDERIVE, DRAIN, REPORT, REMOVE, FINISH = 0, 1, 2, 3, 4, 5
 
-# what `work` holds
-PHASE, HEAP, FREE, MARKED, CURSOR, FIRST_SLIDE, SLIDES, EDGES_PROBED, NODES_TOUCHED, LIVE = range(10)
-
-
-class AutomatonColumns(NamedTuple):
-    """The path for the kernel.
-
-    `moves[state, label]` is the next state or -1. A label is a predicate's id (0: any predicate that
-    the path does not mention) and a direction; `outgoing` and `incoming` are the indexes that list
-    the edges along and against it. `accepting` lists the accepting states. `root` and `target` are
-    constants or 0; `flags` are (both ends are one variable, the empty path is accepted by all terms,
-    the pair of a term with itself comes from the empty path, only owned terms are roots). `projected`
-    says which end each output column is (0 root, 1 vertex).
-    """
-
-    moves: NDArray[np.int32]
-    label_predicate: NDArray[np.int32]
-    label_backward: NDArray[np.bool_]
-    outgoing: NDArray[np.int64]
-    incoming: NDArray[np.int64]
-    mentioned: NDArray[np.int32]
-    accepting: NDArray[np.int64]
-    is_accepting: NDArray[np.bool_]
-    ends: NDArray[np.int32]
-    flags: NDArray[np.bool_]
-    projected: NDArray[np.int64]
-
-
-class TreeColumns(NamedTuple):
-    """The nodes of all trees, one per row.
-
-    `end` is when the best derivation expires, `NO_END` while it is being derived again (then `was` is what
-    it had been). `via` is the edge (a row of the views) from `parent` (-1: the root itself).
-    `earlier` and `later` link the nodes with the same end; slides with their first nodes are a ring.
-    """
-
-    root: NDArray[np.int32]
-    vertex: NDArray[np.int32]
-    state: NDArray[np.int32]
-    end: NDArray[np.int64]
-    was: NDArray[np.int64]
-    parent: NDArray[np.int32]
-    via: NDArray[np.int32]
-    earlier: NDArray[np.int32]
-    later: NDArray[np.int32]
-    free: NDArray[np.int32]
-    marked: NDArray[np.int32]
-    lists: IndexColumns
-    slide_end: NDArray[np.int64]
-    slide_head: NDArray[np.int32]
+# what `work` holds; OPEN is the node whose edges are being followed, or -1, and OPEN_END the end that it had before
+PHASE, HEAP, MARKED, CURSOR, OPEN, OPEN_END, EDGES_PROBED, NODES_TOUCHED = range(8)
 
 
 class HeapColumns(NamedTuple):
-    """Relaxations that wait, the one that lasts longest first."""
+    """Relaxations that wait, the one that lasts longest first.
 
-    end: NDArray[np.int64]
-    root: NDArray[np.int32]
-    vertex: NDArray[np.int32]
-    state: NDArray[np.int32]
-    parent: NDArray[np.int32]
-    via: NDArray[np.int32]
-
-
-class TermColumns(NamedTuple):
-    """What is known of each term.
-
-    For the empty path between two variables: how many triples of the window use a term, and until when.
-    For a shard's part of the trees: whether the shard owns it.
+    Each says that `parent` reaches a product node until `end`; the complement of a root's id stands for the root.
     """
 
-    uses: NDArray[np.int32]
     end: NDArray[np.int64]
-    owned: NDArray[np.bool_]
+    product: NDArray[np.int32] | NDArray[np.int64]
+    parent: NDArray[np.int32]
+
+
+class MarkColumns(NamedTuple):
+    """Nodes that lost their derivation, and with which slide their pair ended (`DEAD`: another node tells it)."""
+
+    node: NDArray[np.int32]
+    before: NDArray[np.int32]
 
 
 @kernel
-def heap_swap(heap, a, b):
-    heap.end[a], heap.end[b] = heap.end[b], heap.end[a]
-    heap.root[a], heap.root[b] = heap.root[b], heap.root[a]
-    heap.vertex[a], heap.vertex[b] = heap.vertex[b], heap.vertex[a]
-    heap.state[a], heap.state[b] = heap.state[b], heap.state[a]
-    heap.parent[a], heap.parent[b] = heap.parent[b], heap.parent[a]
-    heap.via[a], heap.via[b] = heap.via[b], heap.via[a]
-
-
-@kernel
-def heap_push(heap, work, end, root, vertex, state, parent, via):
+def heap_push(heap, work, end, product, parent):
     at = work[HEAP]
     work[HEAP] = at + 1
-    heap.end[at] = end
-    heap.root[at] = root
-    heap.vertex[at] = vertex
-    heap.state[at] = state
-    heap.parent[at] = parent
-    heap.via[at] = via
     while at > 0:
         above = (at - 1) // 2
-        if heap.end[above] >= heap.end[at]:
+        if heap.end[above] >= end:
             break
-        heap_swap(heap, above, at)
+        heap.end[at], heap.product[at], heap.parent[at] = heap.end[above], heap.product[above], heap.parent[above]
         at = above
+    heap.end[at], heap.product[at], heap.parent[at] = end, product, parent
 
 
 @kernel
 def heap_pop(heap, work):
-    """Move the first item behind the heap's end, where it can be read until the next push."""
+    """Take the first item off."""
     last = work[HEAP] - 1
     work[HEAP] = last
-    heap_swap(heap, 0, last)
+    end, product, parent = heap.end[last], heap.product[last], heap.parent[last]
     at = 0
     while True:
         below = 2 * at + 1
         if below >= last:
-            return last
+            break
         if below + 1 < last and heap.end[below + 1] > heap.end[below]:
             below += 1
-        if heap.end[at] >= heap.end[below]:
-            return last
-        heap_swap(heap, at, below)
-        at = below
-
-
-@kernel
-def find_node(trees, root, vertex, state):
-    slot = find_slot(trees.root, trees.vertex, trees.state, trees.lists, 0, root, vertex, state)
-    if slot < 0:
-        return -1
-    return trees.lists.heads[0, slot] - 1
-
-
-@kernel
-def slide_of(trees, work, end):
-    """Position in the ring of slides of an end of validity; makes the slide where it is new."""
-    size_mask = trees.slide_end.shape[0] - 1
-    first = work[FIRST_SLIDE]
-    low, high = first, first + work[SLIDES]
-    while low < high:
-        middle = (low + high) // 2
-        if trees.slide_end[middle & size_mask] < end:
-            low = middle + 1
-        else:
-            high = middle
-    if low < first + work[SLIDES] and trees.slide_end[low & size_mask] == end:
-        return low & size_mask
-    at = first + work[SLIDES]
-    while at > low:  # nearly always the newest slide: nothing moves
-        trees.slide_end[at & size_mask] = trees.slide_end[(at - 1) & size_mask]
-        trees.slide_head[at & size_mask] = trees.slide_head[(at - 1) & size_mask]
-        at -= 1
-    trees.slide_end[low & size_mask] = end
-    trees.slide_head[low & size_mask] = -1
-    work[SLIDES] += 1
-    return low & size_mask
-
-
-@kernel
-def enlist_node(trees, work, node):
-    """Put a node into the list of its slide."""
-    trees.earlier[node] = -1
-    trees.later[node] = -1
-    if trees.end[node] >= FOREVER:
-        return
-    slide = slide_of(trees, work, trees.end[node])
-    head = trees.slide_head[slide]
-    trees.later[node] = head
-    if head >= 0:
-        trees.earlier[head] = node
-    trees.slide_head[slide] = node
-
-
-@kernel
-def delist_node(trees, work, node):
-    """Take a node out of the list of its slide."""
-    if trees.end[node] >= FOREVER:
-        return
-    earlier, later = trees.earlier[node], trees.later[node]
-    if later >= 0:
-        trees.earlier[later] = earlier
-    if earlier >= 0:
-        trees.later[earlier] = later
-    else:
-        trees.slide_head[slide_of(trees, work, trees.end[node])] = later
-
-
-@kernel
-def free_node(trees, work, node):
-    unlink(trees.root, trees.vertex, trees.state, trees.lists, node)
-    trees.end[node] = NO_END
-    trees.state[node] = -1
-    trees.free[work[FREE]] = node
-    work[FREE] += 1
-    work[LIVE] -= 1
-
-
-@kernel
-def label_of(automaton, predicate, backward):
-    """The label of an edge in one direction, -1 where the path has none."""
-    is_mentioned = False
-    for i in range(automaton.mentioned.shape[0]):
-        if automaton.mentioned[i] == predicate:
-            is_mentioned = True
+        if end >= heap.end[below]:
             break
-    wanted = predicate if is_mentioned else 0
-    for label in range(automaton.label_predicate.shape[0]):
-        if automaton.label_predicate[label] == wanted and automaton.label_backward[label] == backward:
-            return label
-    return -1
+        heap.end[at], heap.product[at], heap.parent[at] = heap.end[below], heap.product[below], heap.parent[below]
+        at = below
+    heap.end[at], heap.product[at], heap.parent[at] = end, product, parent
 
 
 @kernel
-def edges_of(views, automaton, indexes, label, vertex, backward):
-    """(index, slot) of the list of edges at a vertex with a label; slot -1 where there are none."""
-    predicate = automaton.label_predicate[label]
-    index = indexes[label]
-    if backward:
-        return index, find_slot(views.subject, views.predicate, views.object, views.lists, index, 0, predicate, vertex)
-    return index, find_slot(views.subject, views.predicate, views.object, views.lists, index, vertex, predicate, 0)
-
-
-@kernel
-def fits(views, automaton, label, row):
-    """Whether an edge of the list belongs to the label: the list of "any other predicate" holds all."""
-    if automaton.label_predicate[label] != 0:
-        return True
-    for i in range(automaton.mentioned.shape[0]):
-        if automaton.mentioned[i] == views.predicate[row]:
-            return False
-    return True
-
-
-@kernel
-def result_end(trees, automaton, root, vertex, before):
-    """When the pair (root, vertex) ends, `NO_END` where it is no result; `before`: as it was before the deletion."""
+def result_end(trees, automaton, root, vertex, node):
+    """When the pair (root, vertex) ends, `NO_END` where it is no result; `node` is one of the pair's, or -1."""
     best = np.int64(NO_END)
     for i in range(automaton.accepting.shape[0]):
-        node = find_node(trees, root, vertex, automaton.accepting[i])
-        if node >= 0:
-            end = trees.end[node]
-            if before and trees.was[node] > end:
-                end = trees.was[node]
-            if end > best:
-                best = end
+        product = product_of(trees, vertex, automaton.accepting[i])
+        found = node if node >= 0 and trees.product[node] == product else find_node(trees, root, product)
+        if found >= 0:
+            best = max(best, end_of(trees, found))
     return best
 
 
 @kernel
-def emit(automaton, out, written, at, sign, until, root, vertex, counting):
-    out.at[written] = at
-    out.sign[written] = sign
-    out.until[written] = FOREVER if counting else until
-    for column in range(automaton.projected.shape[0]):
-        out.rows[written, column] = root if automaton.projected[column] == 0 else vertex
-    return written + 1
-
-
-@kernel
-def is_asked(automaton, root, vertex):
-    """Whether the pair can be a result of a non-empty path that nothing else reports."""
-    if automaton.ends[1] != 0 and vertex != automaton.ends[1]:
+def ends_pair(trees, automaton, node):
+    """Whether a result ends with a node's slide: none of the pair's nodes lasts longer, and no other one tells it."""
+    product = trees.product[node]
+    if not automaton.is_accepting[state_of(trees, product)]:
         return False
-    if root == vertex:
-        return not automaton.flags[2]
-    return not automaton.flags[0]
+    root, vertex = trees.root[node], vertex_of(trees, product)
+    if not is_asked(automaton, root, vertex):
+        return False
+    slide = trees.slide[node]
+    for i in range(automaton.accepting.shape[0]):
+        other = product_of(trees, vertex, automaton.accepting[i])
+        if other != product:
+            sibling = find_node(trees, root, other)
+            if sibling >= 0:
+                if trees.slide[sibling] > slide or (trees.slide[sibling] == slide and other < product):
+                    return False
+    return True
 
 
 @kernel
-def emit_change(automaton, out, written, at, before, after, root, vertex, counting, extensions):
-    """Deltas of a pair whose end went from `before` to `after` (`NO_END`: no result)."""
-    if before == after or not is_asked(automaton, root, vertex):
-        return written
-    if before == NO_END:
-        return emit(automaton, out, written, at, 1, after, root, vertex, counting)
-    if after == NO_END:
-        return emit(automaton, out, written, at, -1, before, root, vertex, counting)
-    if extensions and not counting:
-        written = emit(automaton, out, written, at, -1, before, root, vertex, counting)
-        written = emit(automaton, out, written, at, 1, after, root, vertex, counting)
-    return written
-
-
-@kernel
-def expire_nodes(trees, work, automaton, out, written, limit, at, counting, removals):
-    """End every node whose slide is over; (deltas written, whether there was room for all)."""
-    size_mask = trees.slide_end.shape[0] - 1
-    room = out.at.shape[0]
-    while work[SLIDES] > 0:
-        slide = work[FIRST_SLIDE] & size_mask
-        if trees.slide_end[slide] > limit:
-            break
-        while trees.slide_head[slide] >= 0:
-            if written + 1 > room:
+def tell_slide(trees, work, automaton, out, written, at, counting):
+    """Tell the results that end with the first slide; (deltas written, whether there was room for all)."""
+    first, places = trees.size[FIRST], trees.slide.shape[0]
+    until = slide_end(trees, first)
+    while work[CURSOR] << BLOCK_BITS < places:
+        block = work[CURSOR]
+        if trees.earliest[block] <= first:
+            begin = block << BLOCK_BITS
+            behind = min(places, begin + (1 << BLOCK_BITS))
+            if written + behind - begin > out.at.shape[0]:
                 return written, False
-            node = trees.slide_head[slide]
-            root, vertex, end = trees.root[node], trees.vertex[node], trees.end[node]
-            accepted = automaton.is_accepting[trees.state[node]]
-            delist_node(trees, work, node)
-            free_node(trees, work, node)
-            if accepted and removals and result_end(trees, automaton, root, vertex, False) == NO_END:
-                if is_asked(automaton, root, vertex):
-                    written = emit(automaton, out, written, at, -1, end, root, vertex, counting)
-        work[FIRST_SLIDE] += 1
-        work[SLIDES] -= 1
+            earliest = np.int64(ENDLESS)
+            for node in range(begin, behind):
+                slide = np.int64(trees.slide[node])
+                if slide == first:
+                    if ends_pair(trees, automaton, node):
+                        vertex = vertex_of(trees, trees.product[node])
+                        written = emit(automaton, out, written, at, -1, until, trees.root[node], vertex, counting)
+                elif first < slide < earliest:
+                    earliest = slide
+            trees.earliest[block] = earliest
+        work[CURSOR] = block + 1
     return written, True
 
 
 @kernel
-def may_be_root(terms, automaton, term):
-    """Whether this operator grows a tree from a term."""
-    if automaton.ends[0] != 0:
-        return automaton.ends[0] == term
-    return not automaton.flags[3] or terms.owned[term]
+def expire_slides(trees, work, automaton, out, written, limit, at, counting, removals):
+    """End every slide that is over; (deltas written, whether there was room for all)."""
+    while trees.size[SLIDES] > 0 and slide_end(trees, trees.size[FIRST]) <= limit:
+        if removals:
+            written, done = tell_slide(trees, work, automaton, out, written, at, counting)
+            if not done:
+                return written, False
+            work[CURSOR] = 0
+        drop_slide(trees)
+    return written, True
 
 
 @kernel
-def seed_edge(views, trees, heap, work, terms, automaton, row, position, floor):
-    """Relax one edge in every tree that reaches its source; False where the heap has no room for all."""
-    end = end_at(views, row, position)
-    if end <= floor:
-        return True
-    states = automaton.moves.shape[0]
-    predicate = views.predicate[row]
-    for direction in range(2):
-        backward = direction == 1
-        label = label_of(automaton, predicate, backward)
-        if label < 0:
+def gains(trees, root, product, end):
+    """Whether a product node would end later than it does in the tree of `root`; the root's own node never."""
+    if product == product_of(trees, root, 0):
+        return False
+    known = find_node(trees, root, product)
+    return known < 0 or end_of(trees, known) < end
+
+
+@kernel
+def expand(views, trees, heap, work, automaton, node, position, floor):
+    """Let all that a node leads to wait; False for want of room, and then it is to be done again.
+
+    Where an edge ends no later than the node did before, what it leads to has gained from it already.
+    """
+    least = max(floor, work[OPEN_END])
+    root, product, end = trees.root[node], trees.product[node], end_of(trees, node)
+    vertex, state = vertex_of(trees, product), state_of(trees, product)
+    room = heap.end.shape[0]
+    probed = 0
+    for label in range(automaton.label_predicate.shape[0]):
+        following = automaton.moves[state, label]
+        if following < 0:
             continue
-        source = views.object[row] if backward else views.subject[row]
-        target = views.subject[row] if backward else views.object[row]
-        for state in range(states):
-            following = automaton.moves[state, label]
-            if following < 0:
-                continue
-            slot = find_slot(trees.root, trees.vertex, trees.state, trees.lists, 1, 0, source, state)
-            count = 0 if slot < 0 else trees.lists.counts[1, slot]
-            if work[HEAP] + count + 1 > heap.end.shape[0]:
-                return False
-            if state == 0 and may_be_root(terms, automaton, source):
-                if not (following == 0 and target == source):
-                    known = find_node(trees, source, target, following)
-                    if known < 0 or trees.end[known] < end:
-                        heap_push(heap, work, end, source, target, following, -1, row)
-            if slot < 0:
-                continue
-            node = trees.lists.heads[1, slot] - 1
-            while node >= 0:
-                work[EDGES_PROBED] += 1
-                root = trees.root[node]
-                reach = min(end, trees.end[node])
-                if reach > floor and not (following == 0 and target == root):
-                    known = find_node(trees, root, target, following)
-                    if known < 0 or trees.end[known] < reach:
-                        heap_push(heap, work, reach, root, target, following, node, row)
-                node = trees.lists.after[1, node]
+        index, row, _ = first_edge(views, automaton, label, vertex, False)
+        while row >= 0:
+            probed += 1
+            if visible(views, row, position) and fits(views, automaton, label, row):
+                reach = min(end, end_at(views, row, position))
+                target = product_of(trees, target_of(views, automaton, label, row), following)
+                if reach > least and gains(trees, root, target, reach):
+                    if work[HEAP] == room:
+                        return False
+                    heap_push(heap, work, reach, target, node)
+            row = views.lists.after[index, row]
+    work[EDGES_PROBED] += probed
+    work[OPEN] = -1
     return True
 
 
 @kernel
 def drain(views, trees, heap, work, automaton, out, written, at, position, floor, counting, extensions, silent):
     """Settle what waits, widest first; (deltas written, whether there was room for all)."""
-    labels = automaton.label_predicate.shape[0]
     room = out.at.shape[0]
-    while work[HEAP] > 0:
-        if written + 2 > room or work[FREE] < 1 or work[SLIDES] + 2 > trees.slide_end.shape[0]:
+    while True:
+        if work[OPEN] >= 0 and not expand(views, trees, heap, work, automaton, work[OPEN], position, floor):
             return written, False
-        root, vertex, state, end = heap.root[0], heap.vertex[0], heap.state[0], heap.end[0]
-        node = find_node(trees, root, vertex, state)
-        if node >= 0 and trees.end[node] >= end:
-            heap_pop(heap, work)
+        if work[HEAP] == 0:
+            return written, True
+        if written + 2 > room or not has_room(trees):
+            return written, False
+        end, product, parent = heap.end[0], np.int64(heap.product[0]), np.int64(heap.parent[0])
+        heap_pop(heap, work)
+        root = np.int64(trees.root[parent]) if parent >= 0 else ~parent
+        node = find_node(trees, root, product)
+        had = end_of(trees, node) if node >= 0 else np.int64(NO_END)
+        if had >= end:
             continue
-        # room for the edges that go on from here
-        needed = 0
-        for label in range(labels):
-            if automaton.moves[state, label] >= 0:
-                index, slot = edges_of(
-                    views, automaton, automaton.outgoing, label, vertex, automaton.label_backward[label]
-                )
-                if slot >= 0:
-                    needed += views.lists.counts[index, slot]
-        if work[HEAP] + needed > heap.end.shape[0]:
-            return written, False
-        popped = heap_pop(heap, work)
         work[NODES_TOUCHED] += 1
-        accepted = automaton.is_accepting[state]
-        before = np.int64(NO_END)
-        if accepted and not silent:
-            before = result_end(trees, automaton, root, vertex, False)
+        vertex = vertex_of(trees, product)
+        accepted = automaton.is_accepting[state_of(trees, product)] and not silent and is_asked(automaton, root, vertex)
+        before = result_end(trees, automaton, root, vertex, node) if accepted else np.int64(NO_END)
         if node < 0:
-            work[FREE] -= 1
-            work[LIVE] += 1
-            node = trees.free[work[FREE]]
-            trees.root[node] = root
-            trees.vertex[node] = vertex
-            trees.state[node] = state
-            trees.was[node] = NO_END
-            link(trees.root, trees.vertex, trees.state, trees.lists, node)
-        elif trees.end[node] != NO_END:
-            delist_node(trees, work, node)
-        trees.end[node] = end
-        trees.parent[node] = heap.parent[popped]
-        trees.via[node] = heap.via[popped]
-        enlist_node(trees, work, node)
-        if accepted and not silent:
+            node = new_node(trees, root, product)
+        near = np.int64(trees.slide[parent]) if parent >= 0 else trees.size[FIRST] + trees.size[SLIDES] - 1
+        trees.parent[node] = max(parent, -1)
+        move_node(trees, node, slide_of(trees, end, near))
+        if accepted:
             after = max(before, end)
             written = emit_change(automaton, out, written, at, before, after, root, vertex, counting, extensions)
-        for label in range(labels):
-            following = automaton.moves[state, label]
-            if following < 0:
-                continue
-            backward = automaton.label_backward[label]
-            index, slot = edges_of(views, automaton, automaton.outgoing, label, vertex, backward)
-            if slot < 0:
-                continue
-            row = views.lists.heads[index, slot] - 1
-            while row >= 0:
-                work[EDGES_PROBED] += 1
-                if visible(views, row, position) and fits(views, automaton, label, row):
-                    target = views.subject[row] if backward else views.object[row]
-                    reach = min(end, end_at(views, row, position))
-                    if reach > floor and not (following == 0 and target == root):
-                        known = find_node(trees, root, target, following)
-                        if known < 0 or trees.end[known] < reach:
-                            heap_push(heap, work, reach, root, target, following, node, row)
-                row = views.lists.after[index, row]
-    return written, True
+        work[OPEN], work[OPEN_END] = node, had
 
 
 @kernel
-def mark_subtrees(views, trees, work, automaton, row, position):
-    """Mark the nodes whose derivation uses a deleted edge: they keep their old end in `was`."""
-    states = automaton.moves.shape[0]
-    labels = automaton.label_predicate.shape[0]
-    marked = 0
+def seed_edge(views, trees, heap, work, terms, automaton, row, position, floor):
+    """Let what an edge leads to wait, in every tree that reaches its source; False for want of room.
+
+    Then it is begun again, and what waits twice gains nothing the second time.
+    """
+    end = end_at(views, row, position)
+    if end <= floor:
+        return True
+    room = heap.end.shape[0]
+    probed = 0
     for direction in range(2):
-        backward = direction == 1
-        label = label_of(automaton, views.predicate[row], backward)
+        label = label_of(automaton, views.predicate[row], direction == 1)
         if label < 0:
             continue
-        target = views.subject[row] if backward else views.object[row]
+        source = np.int64(source_of(views, automaton, label, row))
+        target = target_of(views, automaton, label, row)
+        for state in range(automaton.moves.shape[0]):
+            following = automaton.moves[state, label]
+            if following < 0:
+                continue
+            product = product_of(trees, target, following)
+            if work[HEAP] == room:
+                return False
+            if state == 0 and may_be_root(terms, automaton, source) and gains(trees, source, product, end):
+                heap_push(heap, work, end, product, ~source)
+            node = np.int64(first_of(trees, product_of(trees, source, state)))
+            while node >= 0:
+                reach = min(end, end_of(trees, node))
+                if reach > floor:
+                    probed += 1
+                    if gains(trees, trees.root[node], product, reach):
+                        if work[HEAP] == room:
+                            return False
+                        heap_push(heap, work, reach, product, node)
+                node = np.int64(trees.after[node])
+    work[EDGES_PROBED] += probed
+    return True
+
+
+@kernel
+def mark(trees, marks, work, node):
+    """Note that a node has lost its derivation; there must be room."""
+    marks.node[work[MARKED]] = node
+    work[MARKED] += 1
+    move_node(trees, node, trees.slide[node] | LOST)
+
+
+@kernel
+def mark_subtrees(views, trees, marks, work, automaton, row):
+    """Mark the nodes whose derivation may use a deleted edge, and all below them; False for want of room.
+
+    Between two vertices there may be several edges that lead to the same state: another one is found again.
+    """
+    states, labels = automaton.moves.shape
+    room = marks.node.shape[0]
+    for direction in range(2):
+        label = label_of(automaton, views.predicate[row], direction == 1)
+        if label < 0:
+            continue
+        source, target = source_of(views, automaton, label, row), target_of(views, automaton, label, row)
         for state in range(states):
             following = automaton.moves[state, label]
             if following < 0:
                 continue
-            slot = find_slot(trees.root, trees.vertex, trees.state, trees.lists, 1, 0, target, following)
-            node = -1 if slot < 0 else trees.lists.heads[1, slot] - 1
+            node = np.int64(first_of(trees, product_of(trees, target, following)))
             while node >= 0:
-                if trees.via[node] == row and trees.end[node] != NO_END:
-                    trees.was[node] = trees.end[node]
-                    delist_node(trees, work, node)
-                    trees.end[node] = NO_END
-                    trees.marked[marked] = node
-                    marked += 1
-                node = trees.lists.after[1, node]
-    at = 0
-    while at < marked:  # the list grows by the children of what it holds
-        node = trees.marked[at]
-        at += 1
-        work[NODES_TOUCHED] += 1
+                parent = trees.parent[node]
+                product = product_of(trees, trees.root[node], 0) if parent < 0 else trees.product[parent]
+                if end_of(trees, node) != NO_END and product == product_of(trees, source, state):
+                    if work[MARKED] == room:
+                        return False
+                    mark(trees, marks, work, node)
+                node = np.int64(trees.after[node])
+    while work[CURSOR] < work[MARKED]:  # the list grows by the children of what it holds
+        node = np.int64(marks.node[work[CURSOR]])
+        vertex, state = vertex_of(trees, trees.product[node]), state_of(trees, trees.product[node])
+        probed = 0
         for label in range(labels):
-            following = automaton.moves[trees.state[node], label]
+            following = automaton.moves[state, label]
             if following < 0:
                 continue
-            backward = automaton.label_backward[label]
-            index, slot = edges_of(views, automaton, automaton.outgoing, label, trees.vertex[node], backward)
-            edge = -1 if slot < 0 else views.lists.heads[index, slot] - 1
+            index, edge, _ = first_edge(views, automaton, label, vertex, False)
             while edge >= 0:
-                work[EDGES_PROBED] += 1
-                target = views.subject[edge] if backward else views.object[edge]
-                child = find_node(trees, trees.root[node], target, following)
-                if child >= 0 and trees.parent[child] == node and trees.end[child] != NO_END:
-                    trees.was[child] = trees.end[child]
-                    delist_node(trees, work, child)
-                    trees.end[child] = NO_END
-                    trees.marked[marked] = child
-                    marked += 1
+                probed += 1
+                target = product_of(trees, target_of(views, automaton, label, edge), following)
+                child = find_node(trees, trees.root[node], target)
+                if child >= 0 and trees.parent[child] == node and end_of(trees, child) != NO_END:
+                    if work[MARKED] == room:
+                        return False
+                    mark(trees, marks, work, child)
                 edge = views.lists.after[index, edge]
-    work[MARKED] = marked
-
-
-@kernel
-def rederive(views, trees, heap, work, automaton, position, floor):
-    """For each marked node the best derivation from nodes that are not marked; False for want of room."""
-    states = automaton.moves.shape[0]
-    labels = automaton.label_predicate.shape[0]
-    while work[CURSOR] < work[MARKED]:
-        if work[HEAP] + 1 > heap.end.shape[0]:
-            return False
-        node = trees.marked[work[CURSOR]]
-        root, vertex, state = trees.root[node], trees.vertex[node], trees.state[node]
-        best, best_parent, best_via = np.int64(NO_END), np.int64(-1), np.int64(-1)
-        for label in range(labels):
-            backward = automaton.label_backward[label]
-            used = False
-            for source_state in range(states):
-                used = used or automaton.moves[source_state, label] == state
-            if not used:
-                continue
-            index, slot = edges_of(views, automaton, automaton.incoming, label, vertex, not backward)
-            edge = -1 if slot < 0 else views.lists.heads[index, slot] - 1
-            while edge >= 0:
-                work[EDGES_PROBED] += 1
-                if visible(views, edge, position) and fits(views, automaton, label, edge):
-                    end = end_at(views, edge, position)
-                    source = views.object[edge] if backward else views.subject[edge]
-                    for source_state in range(states):
-                        if automaton.moves[source_state, label] != state:
-                            continue
-                        if source_state == 0 and source == root:
-                            reach, parent = end, np.int64(-1)
-                        else:
-                            known = find_node(trees, root, source, source_state)
-                            if known < 0:
-                                continue
-                            reach, parent = min(end, trees.end[known]), np.int64(known)
-                        if reach > best:
-                            best, best_parent, best_via = reach, parent, np.int64(edge)
-                edge = views.lists.after[index, edge]
-        if best > floor:
-            heap_push(heap, work, best, root, vertex, state, best_parent, best_via)
+        work[EDGES_PROBED] += probed
+        work[NODES_TOUCHED] += 1
         work[CURSOR] += 1
     return True
 
 
 @kernel
-def latest_use(views, automaton, term, position):
-    """The latest end of a triple that uses a term."""
-    latest = np.int64(NO_END)
-    for side in range(2):
-        index = automaton.ends[2 + side]
-        s, o = (term, 0) if side == 0 else (0, term)
-        slot = find_slot(views.subject, views.predicate, views.object, views.lists, index, s, 0, o)
-        row = -1 if slot < 0 else views.lists.heads[index, slot] - 1
-        while row >= 0:
-            if visible(views, row, position):
-                latest = max(latest, end_at(views, row, position))
-            row = views.lists.after[index, row]
-    return latest
+def note_results(trees, marks, work, automaton):
+    """With which slide the pair of each marked node ended before the deletion; one node tells it for all."""
+    for i in range(work[MARKED]):
+        node = marks.node[i]
+        product = trees.product[node]
+        before = DEAD
+        root, vertex = trees.root[node], vertex_of(trees, product)
+        if automaton.is_accepting[state_of(trees, product)] and is_asked(automaton, root, vertex):
+            before = trees.slide[node] & ~LOST
+            for j in range(automaton.accepting.shape[0]):
+                other = product_of(trees, vertex, automaton.accepting[j])
+                sibling = find_node(trees, root, other) if other != product else np.int64(-1)
+                if sibling >= 0 and trees.slide[sibling] >= trees.size[FIRST]:
+                    if trees.slide[sibling] >= LOST and other < product:
+                        before = DEAD
+                        break
+                    before = max(before, trees.slide[sibling] & ~LOST)
+        marks.before[i] = before
 
 
 @kernel
-def count_term(views, terms, automaton, out, written, at, kind, row, side, position, counting, removals, extensions):
-    """Keep the empty path of one end of an edge."""
-    term = views.subject[row] if side == 0 else views.object[row]
-    if automaton.flags[3] and not terms.owned[term]:
-        return written
-    before = terms.end[term] if terms.uses[term] > 0 else np.int64(NO_END)
-    if kind == ENTERED:
-        terms.uses[term] += 1
-        terms.end[term] = max(before, end_at(views, row, position))
-    elif kind < 0:
-        terms.uses[term] -= 1
-        if kind == DELETED and terms.uses[term] > 0:
-            terms.end[term] = latest_use(views, automaton, term, position)
-    else:
-        terms.end[term] = max(before, end_at(views, row, position))
-    after = terms.end[term] if terms.uses[term] > 0 else np.int64(NO_END)
-    for end in range(2):
-        if automaton.ends[end] != 0 and automaton.ends[end] != term:
-            return written
-    if before == NO_END and after != NO_END:
-        return emit(automaton, out, written, at, 1, after, term, term, counting)
-    if before != NO_END and after == NO_END:
-        if removals or kind == DELETED:
-            return emit(automaton, out, written, at, -1, before, term, term, counting)
-    elif before != after and extensions and not counting:
-        written = emit(automaton, out, written, at, -1, before, term, term, counting)
-        written = emit(automaton, out, written, at, 1, after, term, term, counting)
-    return written
+def rederive(views, trees, heap, marks, work, automaton, position, floor):
+    """For each marked node the best derivation from nodes that are not marked; False for want of room."""
+    states, labels = automaton.moves.shape
+    while work[CURSOR] < work[MARKED]:
+        if work[HEAP] == heap.end.shape[0]:
+            return False
+        node = marks.node[work[CURSOR]]
+        root, product = np.int64(trees.root[node]), trees.product[node]
+        vertex, state = vertex_of(trees, product), state_of(trees, product)
+        best, best_parent = np.int64(NO_END), np.int64(-1)
+        for label in range(labels):
+            used = False
+            for source_state in range(states):
+                used = used or automaton.moves[source_state, label] == state
+            if not used:
+                continue
+            index, edge, _ = first_edge(views, automaton, label, vertex, True)
+            while edge >= 0:
+                work[EDGES_PROBED] += 1
+                if visible(views, edge, position) and fits(views, automaton, label, edge):
+                    end = end_at(views, edge, position)
+                    source = source_of(views, automaton, label, edge)
+                    for source_state in range(states):
+                        if automaton.moves[source_state, label] != state:
+                            continue
+                        reach, parent = end, ~root
+                        if source_state != 0 or source != root:
+                            parent = find_node(trees, root, product_of(trees, source, source_state))
+                            if parent < 0:
+                                continue
+                            reach = min(end, end_of(trees, parent))
+                        if reach > best:
+                            best, best_parent = reach, parent
+                edge = views.lists.after[index, edge]
+        if best > floor:
+            heap_push(heap, work, best, product, best_parent)
+        work[CURSOR] += 1
+    return True
 
 
 @kernel
-def follow_log(views, log, first, last, trees, heap, work, terms, automaton, counting, removals, extensions, out):
+def add_slides(views, log, entry, last, trees):
+    """Make the slides of what arrives or lasts longer at the instant of an entry; False for want of room."""
+    at = log.at[entry]
+    while entry < last and log.at[entry] == at:
+        if log.kind[entry] >= 0 and not add_slide(trees, end_at(views, log.row[entry], entry + 1)):
+            return False
+        entry += 1
+    return True
+
+
+@kernel
+def follow_log(
+    views, log, first, last, trees, heap, marks, work, terms, automaton, counting, removals, extensions, out
+):  # fmt: skip
     """Deltas of the log entries [first, last); returns (entry to go on with, deltas written).
 
     Stops where an array is full; `work` knows how far the entry has come.
@@ -605,18 +440,21 @@ def follow_log(views, log, first, last, trees, heap, work, terms, automaton, cou
         # window, ends are no times: there what is built is taken down again at the same instant.
         floor = np.int64(NO_END) if counting else at
         if work[PHASE] == BEGIN:
+            if (entry == 0 or log.at[entry - 1] != at) and not add_slides(views, log, entry, last, trees):
+                return entry, written
             if kind == EXPIRED:
                 limit = end_at(views, row, entry)
-                written, done = expire_nodes(trees, work, automaton, out, written, limit, at, counting, removals)
+                written, done = expire_slides(trees, work, automaton, out, written, limit, at, counting, removals)
                 if not done:
                     return entry, written
                 work[PHASE] = FINISH
             elif kind == DELETED:
-                mark_subtrees(views, trees, work, automaton, row, entry)
+                if not mark_subtrees(views, trees, marks, work, automaton, row):
+                    return entry, written
+                note_results(trees, marks, work, automaton)
                 work[CURSOR] = 0
                 work[PHASE] = REDERIVE
             else:
-                # what was pushed before the heap was full is pushed again: the second time it gains nothing
                 if not seed_edge(views, trees, heap, work, terms, automaton, row, position, floor):
                     return entry, written
                 # The edges that enter at one instant are followed together, or a result would be told with the
@@ -624,9 +462,9 @@ def follow_log(views, log, first, last, trees, heap, work, terms, automaton, cou
                 together = (
                     kind == ENTERED and entry + 1 < last and log.kind[entry + 1] == ENTERED and log.at[entry + 1] == at
                 )
-                work[PHASE] = FINISH if together else DRAIN
+                work[PHASE] = FINISH if together or work[HEAP] == 0 else DRAIN
         if work[PHASE] == REDERIVE:
-            if not rederive(views, trees, heap, work, automaton, position, floor):
+            if not rederive(views, trees, heap, marks, work, automaton, position, floor):
                 return entry, written
             work[PHASE] = DRAIN
         if work[PHASE] == DRAIN:
@@ -642,26 +480,20 @@ def follow_log(views, log, first, last, trees, heap, work, terms, automaton, cou
             while work[CURSOR] < work[MARKED]:
                 if written + 2 > room:
                     return entry, written
-                node = trees.marked[work[CURSOR]]
-                work[CURSOR] += 1
-                if automaton.is_accepting[trees.state[node]]:
-                    root, vertex = trees.root[node], trees.vertex[node]
-                    before = result_end(trees, automaton, root, vertex, True)
-                    after = result_end(trees, automaton, root, vertex, False)
+                node, before = marks.node[work[CURSOR]], marks.before[work[CURSOR]]
+                if before != DEAD:
+                    root, vertex = trees.root[node], vertex_of(trees, trees.product[node])
                     written = emit_change(
-                        automaton, out, written, at, before, after, root, vertex, counting, extensions
-                    )
-                    for i in range(automaton.accepting.shape[0]):
-                        sibling = find_node(trees, root, vertex, automaton.accepting[i])
-                        if sibling >= 0:
-                            trees.was[sibling] = NO_END  # reported
+                        automaton, out, written, at, slide_end(trees, before),
+                        result_end(trees, automaton, root, vertex, node), root, vertex, counting, extensions,
+                    )  # fmt: skip
+                work[CURSOR] += 1
+            work[CURSOR] = 0
             work[PHASE] = REMOVE
         if work[PHASE] == REMOVE:
             for i in range(work[MARKED]):
-                node = trees.marked[i]
-                trees.was[node] = NO_END
-                if trees.end[node] == NO_END:
-                    free_node(trees, work, node)
+                if trees.slide[marks.node[i]] >= LOST:
+                    move_node(trees, marks.node[i], DEAD)
             work[MARKED] = 0
             work[PHASE] = FINISH
         if automaton.flags[1]:

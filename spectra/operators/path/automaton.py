@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spectra.automata import OTHER, Dfa
+from spectra.clock import FOREVER
+from spectra.operators.contract import Deltas
 from spectra.operators.kernels.automaton import AutomatonColumns, TermColumns
 from spectra.views.view import OBJECT, PREDICATE, SUBJECT, WindowViews
 
@@ -81,12 +83,35 @@ class Automaton:
         self.columns.incoming[:] = index_of[self._incoming]
         self.columns.ends[2:] = index_of[SUBJECT], index_of[OBJECT]
 
-    @property
-    def empty_constant(self) -> int:
-        """The term that the empty path matches whatever the window holds, 0 for none."""
+    def initial(self, at: int) -> Deltas:
+        """The empty path of a constant holds whatever the window holds."""
+        width = len(self.variables)
         if self.empty != "constant" or (self.root_id and self.target_id and self.root_id != self.target_id):
-            return 0
-        return self.root_id or self.target_id
+            return Deltas.empty(width)
+        return Deltas.entering(at, FOREVER, np.full((1, width), self.root_id or self.target_id, np.int32))
+
+    def current(self, at: int, pairs: NDArray[np.int32], until: NDArray[np.int64], terms: TermColumns) -> Deltas:
+        """What holds now, as rows that enter at `at`: the pairs that trees reach, as far as they are asked for, and
+        those of the empty path. Of equal pairs the one that lasts longest counts.
+        """
+        order = np.lexsort((-until, pairs[:, 1], pairs[:, 0]))
+        pairs, until = pairs[order], until[order]
+        same = pairs[:, 0] == pairs[:, 1]
+        keep = ~(same & self.columns.flags[2]) & (same | ~self.columns.flags[0])
+        keep[1:] &= np.any(pairs[1:] != pairs[:-1], axis=1)
+        if self.target_id:
+            keep &= pairs[:, 1] == self.target_id
+        pairs, until = pairs[keep], until[keep]
+        if self.empty == "terms":
+            used = np.flatnonzero(terms.uses > 0).astype(np.int32)
+            for constant in (self.root_id, self.target_id):
+                used = used[used == constant] if constant else used
+            pairs = np.concatenate((pairs, np.column_stack((used, used))))
+            until = np.concatenate((until, terms.end[used]))
+        if self._views.counting:
+            until = np.full(len(pairs), FOREVER, np.int64)
+        found = Deltas.entering(at, until, pairs[:, self.columns.projected])
+        return Deltas.concatenate([self.initial(at), found])
 
 
 def new_terms(room: int, old: TermColumns | None = None) -> TermColumns:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spectra.automata import Dfa
-from spectra.clock import FOREVER, NO_END
+from spectra.clock import NO_END
 from spectra.operators.contract import Deltas
 from spectra.operators.kernels import rapq as kernels
 from spectra.operators.kernels.output import new_output
@@ -86,11 +86,7 @@ class RApq:
         }
 
     def initial(self, at: int) -> Deltas:
-        """The empty path of a constant holds whatever the window holds."""
-        constant = self._automaton.empty_constant
-        if not constant:
-            return Deltas.empty(len(self.variables))
-        return Deltas.entering(at, FOREVER, np.full((1, len(self.variables)), constant, np.int32))
+        return self._automaton.initial(at)
 
     def process(self) -> Deltas:
         log = self._views.log
@@ -144,33 +140,13 @@ class RApq:
         return following, written
 
     def current(self, at: int) -> Deltas:
-        automaton = self._automaton.columns
-        rows, until = self._connected()
-        same = rows[:, 0] == rows[:, 1]
-        keep = ~(same & automaton.flags[2]) & (same | ~automaton.flags[0])
-        if self._automaton.target_id:
-            keep &= rows[:, 1] == self._automaton.target_id
-        rows, until = rows[keep], until[keep]
-        if automaton.flags[1]:
-            terms = np.flatnonzero(self._terms.uses > 0).astype(np.int32)
-            for constant in (self._automaton.root_id, self._automaton.target_id):
-                terms = terms[terms == constant] if constant else terms
-            rows = np.concatenate((rows, np.column_stack((terms, terms))))
-            until = np.concatenate((until, self._terms.end[terms]))
-        if self._views.counting:
-            until = np.full(len(rows), FOREVER, np.int64)
-        found = Deltas.entering(at, until, rows[:, automaton.projected])
-        return Deltas.concatenate([self.initial(at), found])
+        return self._automaton.current(at, *self._connected(), self._terms)
 
     def _connected(self) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        """The pairs (root, vertex) of accepting nodes, with the latest end of each."""
+        """The pairs (root, vertex) of accepting nodes, with their ends."""
         trees = self._trees
         nodes = np.flatnonzero((trees.state >= 0) & self._automaton.columns.is_accepting[np.maximum(trees.state, 0)])
-        nodes = nodes[np.lexsort((-trees.end[nodes], trees.vertex[nodes], trees.root[nodes]))]
-        pairs = np.column_stack((trees.root[nodes], trees.vertex[nodes]))
-        first = np.ones(len(nodes), np.bool_)
-        first[1:] = np.any(pairs[1:] != pairs[:-1], axis=1)
-        return pairs[first], trees.end[nodes][first]
+        return np.column_stack((trees.root[nodes], trees.vertex[nodes])), trees.end[nodes]
 
     def _make_room(self, written: int) -> None:
         """Grow what the kernel may have run out of."""

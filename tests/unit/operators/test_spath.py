@@ -5,10 +5,14 @@ from __future__ import annotations
 import random
 from collections import Counter
 
+import numba
+import numpy as np
 import pytest
 
 from spectra.automata import inverse, minimal_dfa
 from spectra.clock import FOREVER
+from spectra.operators.kernels import delta_trees
+from spectra.operators.path import spath
 from spectra.operators.path.spath import SPath
 from spectra.sparql.syntax import (
     AlternativePath,
@@ -21,6 +25,8 @@ from spectra.sparql.syntax import (
     ZeroOrMorePath,
     ZeroOrOnePath,
 )
+from spectra.views.kernels.apply import EXPIRED
+from spectra.views.view import WindowViews
 from tests.oracle.kernels import PlainWindow, terms_with_end, widest_pairs
 from tests.unit.operators.harness import compare, random_stream
 
@@ -48,17 +54,8 @@ ENDS = {
 }
 
 
-@pytest.mark.parametrize("name", PATHS)
-@pytest.mark.parametrize("ends", ENDS)
-@pytest.mark.parametrize("seed", range(4))
-def test_deltas_add_up_to_the_pairs(name, ends, seed):
-    rng = random.Random(f"{name} {ends} {seed}")
-    dfa = minimal_dfa(PATHS[name])
-    root, target = ENDS[ends]
-    step = rng.choice([1, 2, 5])
-    counting = seed == 3
-    window = PlainWindow(range=step * rng.choice([1, 2, 3]) + rng.choice([0, 1]), step=step, counting=counting)
-    stream = random_stream(rng, events=40, vertices=5, deletions=rng.choice([0, 0.1, 0.3]), start=rng.choice([0, -100]))
+def expected_rows(dfa, root, target):
+    """What the pairs of a window are as (row, end), for these ends of the path."""
 
     def expected(content):
         pairs = dict(widest_pairs(content, dfa, int))
@@ -75,7 +72,66 @@ def test_deltas_add_up_to_the_pairs(name, ends, seed):
                 rows[tuple(binding.values()), end] += 1
         return rows
 
+    return expected
+
+
+@pytest.mark.parametrize("name", PATHS)
+@pytest.mark.parametrize("ends", ENDS)
+@pytest.mark.parametrize("seed", range(4))
+def test_deltas_add_up_to_the_pairs(name, ends, seed):
+    rng = random.Random(f"{name} {ends} {seed}")
+    dfa = minimal_dfa(PATHS[name])
+    root, target = ENDS[ends]
+    step = rng.choice([1, 2, 5])
+    counting = seed == 3
+    window = PlainWindow(range=step * rng.choice([1, 2, 3]) + rng.choice([0, 1]), step=step, counting=counting)
+    stream = random_stream(rng, events=40, vertices=5, deletions=rng.choice([0, 0.1, 0.3]), start=rng.choice([0, -100]))
+    expected = expected_rows(dfa, root, target)
     compare(rng, stream, window, lambda views: SPath(views, dfa, root, target, int), expected)
+
+
+@pytest.fixture
+def small_arrays(monkeypatch):
+    """Every array is full again and again in the middle of the work, and slides are numbered anew all the time."""
+    monkeypatch.setattr(delta_trees, "_LEAST_PLACES", 16)
+    monkeypatch.setattr(delta_trees, "_LEAST_SLIDES", 1)
+    monkeypatch.setattr(spath, "_LEAST_HEAP", 1)
+    monkeypatch.setattr(spath, "_LEAST_MARKS", 1)
+    monkeypatch.setattr(spath, "_MOST_SLIDES", 6)
+
+
+@pytest.mark.usefixtures("small_arrays")
+@pytest.mark.parametrize("name", PATHS)
+@pytest.mark.parametrize("seed", range(4))
+def test_arrays_that_grow_and_shrink(name, seed):
+    rng = random.Random(f"{name} {seed}")
+    dfa = minimal_dfa(PATHS[name])
+    step = rng.choice([1, 2, 5])
+    window = PlainWindow(range=8 * step, step=step, counting=seed == 3)
+    stream = random_stream(rng, events=80, vertices=rng.choice([5, 9]), deletions=rng.choice([0, 0.05, 0.2]))
+    expected = expected_rows(dfa, "x", "y")
+    compare(rng, stream, window, lambda views: SPath(views, dfa, "x", "y", int), expected)
+
+
+@pytest.mark.skipif(not numba.config.DISABLE_JIT, reason="another set of kernels would be compiled for this test alone")
+@pytest.mark.parametrize("name", ["a+", "(a|b)*", "(^a/b)+", "a{2,3}"])
+def test_ids_that_leave_no_bits_for_the_state(name):
+    # no room is kept for terms here: these ids stand for two thousand million terms
+    rng = random.Random(name)
+    dfa = minimal_dfa(PATHS[name])
+    far = 2**31 - 20
+    stream = [
+        (time, [(sign, (s + far * (time > 30), p, o + far * (time > 60))) for sign, (s, p, o) in operations])
+        for time, operations in random_stream(rng, events=60, vertices=6, deletions=0.1)
+    ]
+    expected = expected_rows(dfa, "x", "y")
+    if dfa.accepts_empty:
+
+        def expected(content):
+            return Counter((pair, end) for pair, end in widest_pairs(content, dfa, int).items() if pair[0] != pair[1])
+
+    window = PlainWindow(range=20, step=5)
+    compare(rng, stream, window, lambda views: SPath(views, dfa, "x", "y", int, empty="none"), expected)
 
 
 def test_inverse_paths_give_the_pairs_the_other_way_round():
@@ -96,7 +152,92 @@ def test_the_edges_of_one_event_outgrow_every_array():
     stream.append((120, [(1, (hub, 1, 100 + at)) for at in range(100)] + [(1, (100, 1, 10))]))
     window = PlainWindow(range=500, step=2)
 
-    def expected(content):
-        return Counter((pair, end) for pair, end in widest_pairs(content, dfa, int).items())
-
+    expected = expected_rows(dfa, "x", "y")
     compare(random.Random(1), stream, window, lambda views: SPath(views, dfa, "x", "y", int), expected)
+
+
+def edges_at(time, pairs):
+    """One event of edges with predicate 1, for `WindowViews.apply`; time goes no further."""
+    count = len(pairs)
+    triples = np.array([(x, 1, y) for x, y in pairs], np.int32).reshape(-1, 3)
+    at, end = np.array([time], np.int64), np.array([time // 10 * 10 + 100], np.int64)
+    return triples, np.ones(count, np.int8), np.array([0, count], np.int64), at, at, end, time
+
+
+def filled(*, removals: bool):
+    """An operator with the pairs of a random graph, more edges at every slide, and its views."""
+    rng = random.Random(5)
+    views = WindowViews()
+    operator = SPath(views, minimal_dfa(PATHS["a+"]), "x", "y", int, removals=removals, extensions=False)
+    size = 40 if numba.config.DISABLE_JIT else 150
+    for slide in range(10):
+        pairs = [(10 + rng.randrange(size), 10 + rng.randrange(size)) for _ in range(size // 6)]
+        views.apply(*edges_at(10 * slide, pairs))
+        operator.process()
+        views.vacuum()
+    return views, operator
+
+
+@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="a few nodes do not fill the smallest arrays")
+def test_bytes_per_node():
+    views, operator = filled(removals=False)
+    measured = []
+    for time in range(90, 190, 10):
+        views.apply(*edges_at(time, []))
+        operator.process()
+        views.vacuum()
+        measured.append((operator.counters["nodes"], operator.nbytes))
+    assert [size for nodes, size in measured if nodes >= 1000 and size > 32 * nodes] == []
+    assert measured[0][0] > 5000
+    assert measured[-1][0] < 200
+    assert measured[-1][1] < 12_000
+
+
+def test_a_slide_reads_no_node_unless_results_that_leave_are_asked_for():
+    views, operator = filled(removals=False)
+    held = operator.counters["nodes"]
+    trees = operator._trees
+    beyond = trees.root[:0]
+    operator._trees = trees._replace(root=beyond, product=beyond, slide=beyond, parent=beyond, after=beyond)
+    views.apply(*edges_at(119, []))
+    assert set(views.log.kind.tolist()) == {EXPIRED}
+    deltas = operator.process()
+    assert len(deltas) == 0
+    assert operator.counters["nodes"] < held
+
+
+def test_results_that_leave_are_told_once_and_counted():
+    views, operator = filled(removals=True)
+    held = len(operator.current(90).rows)
+    left = 0
+    for time in range(100, 210, 10):
+        views.apply(*edges_at(time, []))
+        deltas = operator.process()
+        views.vacuum()
+        assert (deltas.sign == -1).all()
+        assert (deltas.until == time).all()
+        left += len(deltas)
+        assert len(operator.current(time).rows) == held - left
+    assert held == left > 100
+    assert operator.counters["nodes"] == 0
+
+
+def test_a_deleted_edge_that_no_tree_uses_is_not_followed():
+    views = WindowViews()
+    operator = SPath(views, minimal_dfa(PATHS["a+"]), "x", "y", int)
+    views.apply(*edges_at(0, [(5, 6), (6, 7), (7, 8), (8, 9)]))
+    operator.process()
+    views.vacuum()
+    views.apply(*edges_at(1, [(9, 5)]))
+    operator.process()
+    views.vacuum()
+    before = operator.counters
+    triples, sign, first, at, position, end, horizon = edges_at(2, [(6, 5)])
+    views.apply(triples, sign, first, at, position, end, horizon)  # 5 is reached from 6 by way of 9 already
+    operator.process()
+    views.vacuum()
+    middle = operator.counters
+    views.apply(triples, -sign, first, at + 1, position + 1, end, horizon + 1)
+    assert len(operator.process()) == 0
+    assert middle["nodes"] == before["nodes"] == operator.counters["nodes"] == 25
+    assert operator.counters["nodes_touched"] == middle["nodes_touched"]
