@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 
 import spectra
 from spectra.operators.path.spath import SPath
-from spectra.planner.physical import SPathPlan
+from spectra.planner.plans import SPathPlan
 from spectra.views.view import WindowViews
 
 DAY = 86_400_000
