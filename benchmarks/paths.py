@@ -1,8 +1,8 @@
 """PATH on MathOverflow: the queries of the RPQ papers, window 10 days, slide 1 day, results told at once.
 
-    python benchmarks/paths.py [--queries 'a*' abc] [--edges 100000] [--output build/paths.json]
+    python benchmarks/paths.py [--queries 'a*' abc] [--operator rapq --deletions 0.05] [--edges 100000]
 
-`spath` over the edges whose label the query has, already encoded, in portions as the engine makes them: views and
+An operator over the edges whose label the query has, already encoded, in portions as the engine makes them: views and
 operator, one thread, rates per second of CPU time. Beside it the published C++ of S-PATH and LM-SRPQ as it was
 measured elsewhere, scaled by how fast this machine is at this moment (`calibrate.py`). As there, the pair of a vertex
 with itself is not told where the path may be empty. A second pass applies one edge at a time, for the 99th
@@ -31,6 +31,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 import spectra
+from spectra.automata import is_conflict_free
+from spectra.operators.path.rapq import RApq
+from spectra.operators.path.rspq import RSpq
 from spectra.operators.path.spath import SPath
 from spectra.planner.plans import SPathPlan
 from spectra.views.view import WindowViews
@@ -61,6 +64,7 @@ class Stream:
 
     triples: NDArray[np.int32]
     times: NDArray[np.int64]
+    sign: NDArray[np.int8]
 
     def __len__(self) -> int:
         return len(self.times)
@@ -70,13 +74,27 @@ class Stream:
         first = 0
         while first < len(self):
             last = int(np.searchsorted(self.times, self.times[min(first + size, len(self)) - 1], side="right"))
-            yield Stream(self.triples[first:last], self.times[first:last])
+            yield self.take(slice(first, last))
             first = last
+
+    def take(self, which: slice | NDArray[np.bool_]) -> Stream:
+        return Stream(self.triples[which], self.times[which], self.sign[which])
+
+    def with_deletions(self, share: float) -> Stream:
+        """After so many of the edges one of the last thousand is deleted."""
+        rng = np.random.default_rng(1)
+        places = np.flatnonzero(rng.random(len(self)) < share)
+        deleted = np.maximum(0, places - rng.integers(0, 1000, len(places)))
+        return Stream(
+            np.insert(self.triples, places + 1, self.triples[deleted], axis=0),
+            np.insert(self.times, places + 1, self.times[places]),
+            np.insert(self.sign, places + 1, -1),
+        )
 
 
 @dataclass
 class Figures:
-    """What `spath` did with one query, in CPU time. The rates of the C++ are scaled, 0 where there are none."""
+    """What an operator did with one query, in CPU time. The rates of the C++ are scaled, 0 where there are none."""
 
     query: str
     edges: int
@@ -101,14 +119,17 @@ class Figures:
 class Window:
     """The views of one window and the operator that reads them."""
 
-    def __init__(self, name: str, labels: dict[str, str]) -> None:
+    def __init__(self, name: str, labels: dict[str, str], operator: str) -> None:
         self.views = WindowViews()
         path = "".join(f"<urn:{labels[letter]}>" if letter in labels else letter for letter in QUERIES[name])
         plan: Any = spectra.Engine().register(f"SELECT DISTINCT * {{ ?x {path} ?y }}", range=RANGE, step=STEP).physical
         while not isinstance(plan, SPathPlan):
             plan = plan.input
         ids = {f"<urn:{label}>": number for label, number in PREDICATES.items()}
-        self.operator = SPath(
+        make: Any = SPath if operator == "spath" else RApq
+        if operator == "rspq" and not is_conflict_free(plan.dfa):
+            make = RSpq
+        self.operator = make(
             self.views, plan.dfa, "x", "y", ids.__getitem__, empty="none", removals=False, extensions=False
         )
 
@@ -116,17 +137,17 @@ class Window:
         """Apply edges, let time pass to `upto`, and return how many pairs entered."""
         count = len(part)
         ends = part.times // STEP * STEP + RANGE
-        self.views.apply(
-            part.triples, np.ones(count, np.int8), np.arange(count + 1), part.times, part.times, ends, upto
-        )
-        entered = len(self.operator.process())
+        self.views.apply(part.triples, part.sign, np.arange(count + 1), part.times, part.times, ends, upto)
+        entered = int((self.operator.process().sign > 0).sum())
         self.views.vacuum()
         return entered
 
 
-def measure(name: str, stream: Stream, labels: dict[str, str], anchor: dict[str, Any], scale: float) -> Figures:
+def measure(
+    name: str, stream: Stream, labels: dict[str, str], anchor: dict[str, Any], scale: float, operator: str
+) -> Figures:
     """The whole stream through one query, in portions and again edge by edge."""
-    window = Window(name, labels)
+    window = Window(name, labels, operator)
     pairs = 0
     nodes, sizes = [], []
     start = time.process_time()
@@ -136,7 +157,7 @@ def measure(name: str, stream: Stream, labels: dict[str, str], anchor: dict[str,
         sizes.append(window.operator.nbytes)
     seconds = time.process_time() - start
     most = int(np.argmax(nodes))
-    p99, longest = latency(name, stream, labels, pairs)
+    p99, longest = latency(name, stream, labels, pairs, operator)
     return Figures(
         name,
         len(stream),
@@ -154,10 +175,10 @@ def measure(name: str, stream: Stream, labels: dict[str, str], anchor: dict[str,
     )
 
 
-def latency(name: str, stream: Stream, labels: dict[str, str], pairs: int) -> tuple[float, float]:
+def latency(name: str, stream: Stream, labels: dict[str, str], pairs: int, operator: str) -> tuple[float, float]:
     """(99th percentile of the time per edge, longest slide), in seconds; `pairs` must enter as before."""
-    window = Window(name, labels)
-    nothing = Stream(stream.triples[:0], stream.times[:0])
+    window = Window(name, labels, operator)
+    nothing = stream.take(slice(0))
     spent = []
     longest, slide = 0.0, 0
     for part in stream.portions(1):
@@ -193,7 +214,8 @@ def mathoverflow(data: Path, edges: int | None) -> Stream:
         rows = [line.split() for line in file][:edges]
     first = max(PREDICATES.values()) + 1
     triples = [(int(s) + first, PREDICATES[label], int(o) + first) for s, o, _, label in rows]
-    return Stream(np.array(triples, np.int32), np.array([1000 * int(row[2]) for row in rows], np.int64))
+    times = np.array([1000 * int(row[2]) for row in rows], np.int64)
+    return Stream(np.array(triples, np.int32), times, np.ones(len(rows), np.int8))
 
 
 def _score(bench: Path) -> float:
@@ -209,6 +231,8 @@ def _score(bench: Path) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--queries", nargs="+", choices=list(QUERIES), default=list(QUERIES))
+    parser.add_argument("--operator", choices=["spath", "rapq", "rspq"], default="spath")
+    parser.add_argument("--deletions", type=float, default=0.0, help="deletions, as a share of the edges")
     parser.add_argument("--edges", type=int, help="only the first edges of the stream")
     parser.add_argument("--output", type=Path, default=Path("build/paths.json"))
     arguments = parser.parse_args()
@@ -218,16 +242,17 @@ def main() -> None:
         raise SystemExit("MathOverflow or the figures of the C++ are absent: set SPECTRA_DATA")
     anchors = json.loads((bench / "anchors.json").read_text(encoding="utf-8"))
     stream = mathoverflow(data, arguments.edges)
-    measure("a*", Stream(stream.triples[:1000], stream.times[:1000]), anchors["labels"]["a*"], {}, 1.0)  # compile
+    few = stream.take(slice(1000)).with_deletions(arguments.deletions)
+    measure("a*", few, anchors["labels"]["a*"], {}, 1.0, arguments.operator)  # compile
     rows = []
     print(HEADER)
     for name in arguments.queries:
         labels = anchors["labels"].get(name, anchors["labels"]["(a|b|c)*"])
         used = np.isin(stream.triples[:, 1], [PREDICATES[label] for label in labels.values()])
-        relevant = Stream(stream.triples[used], stream.times[used])
+        relevant = stream.take(used).with_deletions(arguments.deletions)
         scale = _score(bench) / anchors["calibration_score"]
         anchor = anchors["window_10d_slide_1d_whole_stream"].get(name, {})
-        rows.append(measure(name, relevant, labels, anchor, scale))
+        rows.append(measure(name, relevant, labels, anchor, scale, arguments.operator))
         print(shown(rows[-1]), flush=True)
     compared = [math.log(row.times_s_path) for row in rows if row.s_path]
     if compared:
