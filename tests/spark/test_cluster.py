@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -48,15 +49,15 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def run_while_executors_are_killed(machines: Cluster, folder: Path, *arguments: str) -> None:
-    """Run Python to its end, and kill an executor now and then meanwhile."""
+def run_while_executors_are_killed(machines: Cluster, folder: Path, begun: Callable[[], bool], *arguments: str) -> None:
+    """Run Python to its end, and once it has begun kill an executor now and then."""
     kills, until = 0, time.monotonic() + 240
     with (folder / "errors").open("w") as errors:
         process = subprocess.Popen([sys.executable, *arguments], stderr=errors)
         try:
             while process.poll() is None and time.monotonic() < until:
-                time.sleep(4)
-                if process.poll() is None and kills < 3 and machines.executors():
+                time.sleep(4 if begun() else 0.5)
+                if process.poll() is None and kills < 3 and begun() and machines.executors():
                     machines.kill_executor()
                     kills += 1
         finally:
@@ -77,7 +78,10 @@ def test_delivery_goes_on_without_its_executors(folder: Path, monkeypatch: pytes
     )
     with cluster(folder) as machines:
         spark = ["--engine=spark", f"--master={machines.master}", "--output=out"]
-        run_while_executors_are_killed(machines, folder, "-c", script, *call, *spark)
+        out = folder / "out"
+        run_while_executors_are_killed(
+            machines, folder, lambda: out.exists() and out.stat().st_size > 0, "-c", script, *call, *spark
+        )
     assert Counter((folder / "out").read_text().splitlines()) == Counter((folder / "plain").read_text().splitlines())
 
 
@@ -90,7 +94,8 @@ def test_shards_go_on_without_their_executors(folder: Path, monkeypatch: pytest.
     assert main(["run", "reach.rq", "--input=events", "--output=plain"]) == 0
     with cluster(folder) as machines:
         arguments = ["reach.rq", str(folder / "events"), str(folder / "out"), str(folder / "state"), machines.master]
-        run_while_executors_are_killed(machines, folder, "-c", CONTINUOUS, *arguments)
+        commits = folder / "state" / "commits"
+        run_while_executors_are_killed(machines, folder, lambda: any(commits.glob("*")), "-c", CONTINUOUS, *arguments)
     found = Counter(
         (line["op"], line["at"], line["bindings"]["x"], line["bindings"]["y"])
         for path in (folder / "out").glob("*.json")
