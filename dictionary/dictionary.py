@@ -17,7 +17,7 @@ from spectra.errors import InternalError, ResourceError
 UNBOUND = 0
 
 _SMALLEST = 1024  # ids, and slots, of an empty dictionary
-_SMALLEST_ARENA = 1 << 20  # bytes; the system gives them when they are written to
+_SMALLEST_ARENA = 1 << 17  # bytes; the system gives them when they are written to
 _LARGEST = 1 << 31  # ids are int32
 _OF_IDS = ("hashes", "start", "length", "tag", "references", "state", "queued", "free", "candidates")
 
