@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from spectra.dictionary.hashing import hash_text
 from spectra.dictionary.kernels import table as kernels
 from spectra.dictionary.kernels.table import Table
+from spectra.dictionary.kernels.xxh64 import hash_spans
 from spectra.dictionary.spans import Spans
 from spectra.errors import InternalError, ResourceError
 
@@ -76,6 +77,14 @@ class Dictionary:
             kernels.ADAPTIVE,
         )
 
+    def add_spans(
+        self, text: NDArray[np.uint8], start: NDArray[np.int64], length: NDArray[np.int32]
+    ) -> NDArray[np.int32]:
+        """The ids of the terms whose canonical texts are spans of `text`, as `add` gives them."""
+        hashes = np.empty(len(start), np.int64)
+        hash_spans(text, start, length, hashes)
+        return self._encode(text, start, length, np.zeros(len(start), np.int32), hashes, kernels.ADAPTIVE)
+
     def find(self, text: str) -> int:
         """The id of a term, 0 if it has none."""
         return self._encode_one(text, "", kernels.FIND)
@@ -129,6 +138,10 @@ class Dictionary:
         self._check(terms)
         table = self._table
         return Spans(table.arena, table.start[terms], table.length[terms])
+
+    def all_spans(self) -> Spans:
+        """The canonical texts by id, where they lie; good until terms come or go."""
+        return Spans(self._table.arena, self._table.start, self._table.length)
 
     def hashes(self, terms: NDArray[np.int32]) -> NDArray[np.int64]:
         """The hash of each term's canonical text."""

@@ -368,6 +368,14 @@ def _bnode(context: Context, label: Value | None = None) -> Value | None:
     return Value(BLANK, context.blank_nodes.setdefault(label.value, f"b{uuid4().hex}"))
 
 
+def _bnode_of(node: Value, label: Value) -> Value | None:
+    """The blank node of a string in a solution, which has a blank node of its own."""
+    if label.kind != STRING:
+        return None
+    digest = hashlib.blake2b(f"{node.value} {label.value}".encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+    return Value(BLANK, f"b{digest}")
+
+
 # --- casts --------------------------------------------------------------------------------
 
 
@@ -449,8 +457,12 @@ def _to_date(value: Value) -> Value | None:
 
 # --- the tables ---------------------------------------------------------------------------
 
+#: What `BNODE(string)` is: a function of a blank node that stands for the solution, and of the string.
+BNODE_OF: Final = "bnode-of"
+
 #: Functions that depend on nothing but the values of their arguments; IRI, REGEX and REPLACE are beside.
 FUNCTIONS: Final[dict[str, Function]] = {
+    BNODE_OF: Function(_bnode_of, 2, 2),
     "=": Function(equals, 2, 2),
     "!=": Function(_differs, 2, 2),
     "<": Function(_less, 2, 2),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import Enum
 
-from spectra.errors import Place
+from spectra.errors import Place, QueryError
 from spectra.sparql.syntax import Pattern, TriplePattern, Variable
 
 
@@ -79,7 +79,8 @@ class ContinuousQuery:
     For CONSTRUCT it is the pattern below the template; for ASK the pattern asked for.
     `variables` are the variables of the answer in order (empty for ASK and CONSTRUCT).
     `places` names spots of the user's text by keyword or variable (`"OPTIONAL"`, `"?x"`, …: the first
-    occurrence), for errors that are found after parsing.
+    occurrence), for errors that are found after parsing. `forbidden` says why the query cannot be registered although
+    its text can be read: registering it raises that.
     """
 
     name: str
@@ -96,6 +97,7 @@ class ContinuousQuery:
     text: str
     base: str | None = None
     places: dict[str, Place] = field(default_factory=dict)
+    forbidden: QueryError | None = field(default=None, compare=False)
 
     @property
     def by_event(self) -> bool:

@@ -97,7 +97,11 @@ def parse_query(
 
     reader = _Reader(Source(text, source))
     reader.read()
-    translation = with_deep_stack(lambda: translate(parse(reader.rewritten), reader.rewritten), reader.deepest)
+    # people register queries that SPARQL forbids in plain form: their text is read, and registering says what is wrong
+    lenient = reader.registered
+    translation = with_deep_stack(
+        lambda: translate(parse(reader.rewritten), reader.rewritten, lenient=lenient), reader.deepest
+    )
     windows = reader.windows(range, step)
     static = translation.static
     pattern = with_deep_stack(lambda: reader.windowed(translation.pattern, windows), reader.deepest)
@@ -122,6 +126,7 @@ def parse_query(
         text=text,
         base=reader.base,
         places=reader.places(),
+        forbidden=translation.forbidden,
     )
 
 

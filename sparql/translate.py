@@ -13,7 +13,7 @@ from rdflib.term import Variable as RdflibVariable
 
 from spectra.dictionary.terms import Literal as LiteralTerm
 from spectra.dictionary.terms import term_text
-from spectra.errors import InternalError, Place, UnsupportedError
+from spectra.errors import InternalError, Place, QueryError, UnsupportedError
 from spectra.sparql.paths import iri_text, translate_path
 from spectra.sparql.placeholders import (
     DeclarationSlot,
@@ -78,11 +78,15 @@ class Translation:
     template: tuple[TriplePattern, ...]
     static: tuple[str, ...]
     static_named: tuple[str, ...]
+    forbidden: QueryError | None = None
 
 
-def translate(tree: Any, rewritten: Rewritten) -> Translation:
-    """The algebra of a parse tree; refuses what the grammar lets through and the recommendation forbids."""
-    return _Translator(rewritten).query(tree)
+def translate(tree: Any, rewritten: Rewritten, *, lenient: bool = False) -> Translation:
+    """The algebra of a parse tree; refuses what the grammar lets through and the recommendation forbids.
+
+    `lenient`: variables that are selected beside the keys of a group are read, and are what is `forbidden`.
+    """
+    return _Translator(rewritten, lenient).query(tree)
 
 
 class _Where:
@@ -113,7 +117,8 @@ class _Grouped(_Where):
             return variable
         if self.sample:
             return self.grouping.collect(Aggregate("SAMPLE", variable, False))
-        self.grouping.refuse(variable, index)
+        self.grouping.forbid(variable, index)
+        return variable
 
     def aggregate(self, aggregate: Aggregate) -> Expression:
         return self.grouping.collect(aggregate)
@@ -132,20 +137,25 @@ class _Grouping:
             self.aggregates[aggregate] = self.translator.internal("aggregate")
         return self.aggregates[aggregate]
 
-    def refuse(self, variable: Variable, index: int) -> NoReturn:
-        raise self.translator.rewritten.error(
+    def forbid(self, variable: Variable, index: int) -> None:
+        error = self.translator.rewritten.error(
             f"{variable} is neither in GROUP BY nor inside an aggregate",
             index,
             hint=f"Add {variable} to GROUP BY, or write SAMPLE({variable}).",
         )
+        if not self.translator.lenient:
+            raise error
+        self.translator.forbidden = self.translator.forbidden or error
 
     def group(self, pattern: Pattern) -> Group:
         return Group(pattern, tuple(self.keys), tuple((name, what) for what, name in self.aggregates.items()))
 
 
 class _Translator:
-    def __init__(self, rewritten: Rewritten) -> None:
+    def __init__(self, rewritten: Rewritten, lenient: bool) -> None:
         self.rewritten = rewritten
+        self.lenient = lenient
+        self.forbidden: QueryError | None = None
         self.where = _Where(self)
         self._anonymous: dict[BNode, Variable] = {}
         self._labels: dict[str, int] = {}  # blank node label -> the basic graph pattern it belongs to
@@ -176,7 +186,7 @@ class _Translator:
             if form is Form.CONSTRUCT:
                 template = self._template(tree)
             pattern = self._sliced(tree, self._modified(tree, (), self._body(tree))[0])
-        return Translation(form, pattern, variables, template, static, named)
+        return Translation(form, pattern, variables, template, static, named, self.forbidden)
 
     def _dataset(self, clauses: Iterable[CompValue]) -> tuple[tuple[str, ...], tuple[str, ...]]:
         static: list[str] = []
@@ -299,7 +309,7 @@ class _Translator:
             if entry.evar is None:
                 variable = self._variable(entry.var)
                 if grouping is not None and variable not in known and variable not in values:
-                    grouping.refuse(variable, self._index(entry.var))
+                    grouping.forbid(variable, self._index(entry.var))
                 if variable not in names:
                     names.append(variable)
                 continue

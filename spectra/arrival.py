@@ -24,6 +24,11 @@ def arrival_order(batches: list[EventBatch]) -> tuple[NDArray[np.int64], NDArray
     return times, owner
 
 
+def event_name(stream: str, number: int) -> str:
+    """The graph name of an event that comes without one: after its stream, and its number there from 0."""
+    return f"<urn:spectra:event:{stream}:{number}>" if stream else f"<urn:spectra:event:{number}>"
+
+
 def merged(iterators: list[Iterator[EventBatch | None]]) -> Iterator[list[EventBatch] | None]:
     """Events of several streams up to the same time, portion by portion; None when all are idle."""
     waiting: dict[int, EventBatch] = {}

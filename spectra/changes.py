@@ -193,9 +193,10 @@ def _term_columns(
     import pyarrow as pa
 
     texts = pa.array(terms, pa.string())
+    columns = {name: np.ascontiguousarray(codes[:, at]) for at, name in enumerate(variables)}
     return {
-        name: pa.DictionaryArray.from_arrays(pa.array(codes[:, at], mask=codes[:, at] < 0), texts)
-        for at, name in enumerate(variables)
+        name: pa.DictionaryArray.from_arrays(pa.array(column, mask=column < 0), texts)
+        for name, column in columns.items()
     }
 
 

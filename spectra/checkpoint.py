@@ -19,7 +19,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spectra.changes import ChangeBatch, PathColumns
-from spectra.clock import FOREVER
 from spectra.continuous import QueryState
 from spectra.dictionary.dictionary import Dictionary
 from spectra.engine import Engine
@@ -28,10 +27,11 @@ from spectra.operators.contract import Deltas
 from spectra.reorder import EncodedEvents
 
 #: Raised whenever older checkpoints can no longer be read.
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 
 _FACTS, _ARRAYS = "facts.json", "arrays.npz"
 _UNFINISHED = "unfinished"
+_QUERY = ("first_event", "done", "now", "reported", "count", "last", "evaluated")
 _EVENTS = ("sign", "event_first", "event_time", "event_size", "arrival")
 
 
@@ -169,20 +169,22 @@ def saved(engine: Engine) -> State:
             for column in _EVENTS:
                 saving.arrays[f"waiting.{at}.{number}.{column}"] = getattr(events, column)
             saving.ids[f"waiting.{at}.{number}.triples"] = events.triples
+            saving.ids[f"waiting.{at}.{number}.graph"] = events.graph
         for number, window in enumerate(timeline.windows):
             if window.since:
                 raise QueryError(
                     "a query that was registered after the first event cannot be saved",
                     hint="Register all queries first.",
                 )
-            rows, columns = window.views.rows(), window.views.columns
-            rows = rows[columns.valid_to[rows] < FOREVER]  # what is static is there again with the query
+            triples, valid_from, valid_to = window.content()
             name = f"window.{at}.{number}"
-            saving.arrays[f"{name}.valid_from"] = columns.valid_from[rows]
-            saving.arrays[f"{name}.valid_to"] = columns.valid_to[rows]
-            saving.ids[f"{name}.triples"] = np.column_stack(
-                (columns.subject[rows], columns.predicate[rows], columns.object[rows])
-            )
+            saving.arrays[f"{name}.valid_from"] = valid_from
+            saving.arrays[f"{name}.valid_to"] = valid_to
+            saving.ids[f"{name}.triples"] = triples
+            if window.graphs is not None:
+                numbers, terms = window.graphs.saved()
+                saving.arrays |= {f"{name}.graphs.{part}": array for part, array in numbers.items()}
+                saving.ids |= {f"{name}.graphs.{part}": array for part, array in terms.items()}
         timelines.append(
             {
                 "lateness": timeline.reorder.lateness,
@@ -200,6 +202,8 @@ def saved(engine: Engine) -> State:
         state = query.state()
         saving.deltas(f"pending.{at}", state.pending)
         saving.deltas(f"answer.{at}", state.answer)
+        for number, drawn in enumerate(state.drawn):
+            saving.ids[f"drawn.{at}.{number}"] = drawn
         static = [(number, iri) for number, graph in enumerate(query.static) for iri in sorted(graph.replaced)]
         for place, (number, iri) in enumerate(static):
             saving.ids[f"static.{at}.{place}"] = query.static[number].parts[iri]
@@ -208,10 +212,10 @@ def saved(engine: Engine) -> State:
                 "name": query.name,
                 "text": query.query.text,
                 "static": static,
-                **{name: getattr(state, name) for name in ("first_event", "done", "now", "reported", "count", "last")},
+                **{name: getattr(state, name) for name in _QUERY},
             }
         )
-    facts = {"events": engine.events, "timelines": timelines, "queries": queries}
+    facts = {"events": engine.events, "arrived": engine.arrived, "timelines": timelines, "queries": queries}
     return State(facts, saving.finished(engine.dictionary))
 
 
@@ -229,9 +233,11 @@ def restore(engine: Engine, state: State) -> None:
         timeline.reorder.greatest, timeline.late = known["greatest"], known["late"]
         for number, stream in enumerate(known["waiting"]):
             name = f"waiting.{at}.{number}"
-            triples = ids[arrays[f"{name}.triples"]]
-            dictionary.retain(triples.ravel())
-            timeline.reorder.add(stream, EncodedEvents(triples, *(arrays[f"{name}.{column}"] for column in _EVENTS)))
+            columns = {column: arrays[f"{name}.{column}"] for column in _EVENTS}
+            terms = {column: ids[arrays[f"{name}.{column}"]] for column in ("triples", "graph")}
+            events = EncodedEvents(**columns, **terms)
+            dictionary.retain(events.terms)
+            timeline.reorder.add(stream, events)
         for number, (window, its) in enumerate(zip(timeline.windows, known["windows"], strict=True)):
             name = f"window.{at}.{number}"
             window.events, window.unused_end = its["events"], its["unused_end"]
@@ -241,19 +247,32 @@ def restore(engine: Engine, state: State) -> None:
                 arrays[f"{name}.valid_to"],
                 dictionary,
             )
+            if window.graphs is not None:
+                saved_graphs = {
+                    part.removeprefix(f"{name}.graphs."): array
+                    for part, array in arrays.items()
+                    if part.startswith(f"{name}.graphs.")
+                }
+                window.graphs.fill(saved_graphs, ids)
     for at, (query, known) in enumerate(zip(engine.queries, facts["queries"], strict=True)):
         query.resume(
             QueryState(
-                **{name: known[name] for name in ("first_event", "done", "now", "reported", "count", "last")},
+                **{name: known[name] for name in _QUERY},
                 pending=_deltas(arrays, f"pending.{at}", ids),
                 answer=_deltas(arrays, f"answer.{at}", ids),
+                drawn=[ids[arrays[name]] for name in _numbered(arrays, f"drawn.{at}.")],
             )
         )
     for timeline in engine.timelines:
         for window in timeline.windows:
-            window.views.vacuum()
-    engine.events = facts["events"]
+            window.vacuum()
+    engine.events, engine.arrived = facts["events"], facts["arrived"]
     dictionary.reclaim()
+
+
+def _numbered(arrays: Mapping[str, NDArray[Any]], prefix: str) -> list[str]:
+    """The names that are a prefix and a number, in order."""
+    return sorted((name for name in arrays if name.startswith(prefix)), key=lambda name: int(name[len(prefix) :]))
 
 
 def _check_queries(engine: Engine, facts: dict[str, Any]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import gc
+import json
 import os
 import re
 import signal
@@ -28,6 +29,7 @@ from spectra.errors import (
 if TYPE_CHECKING:
     from spectra.engine import Engine
     from spectra.keeper import Keeper
+    from spectra.planner.statistics import Statistics
     from spectra.sparql.query import ContinuousQuery
     from spectra.streams.contract import EventSource
     from spectra.streams.source import Source
@@ -274,6 +276,8 @@ def _opened(path: str, mode: Literal["a", "w"]) -> TextIO:
 
 def _explain(options: argparse.Namespace) -> int:
     from spectra.describe import explained, measured
+    from spectra.drawing import dot_of, svg_of
+    from spectra.explanation import explanation
 
     if not options.analyze and (options.input or options.stream):
         raise QueryError("explain reads no input without --analyze", hint="Add --analyze, or leave the input out.")
@@ -281,20 +285,31 @@ def _explain(options: argparse.Namespace) -> int:
     if options.analyze:
         sources = _sources(options, queries)
         queries = _on_the_only_stream(queries, sources)
-    texts = []
     with _engine(options) as engine:
         for entry in queries:
             static = None if options.analyze else _no_static(entry.query)
             engine.register(entry.query, folder=entry.folder, static=static)
+        known, seconds = engine.known, None
         if options.analyze:
             with _running(engine):
-                for _ in engine.run(*sources, drain=options.drain, **_reading(options)).portions():
+                for _ in engine.run(*sources, drain=False, **_reading(options)).portions():
                     pass
-        for query in engine.queries:
-            texts.append(explained(engine, query))
-            if options.analyze:
-                texts[-1] += "\n" + measured(engine, query)
-    print("\n\n".join(texts))
+            known, seconds = {**engine.label_statistics(), **known}, engine.seconds
+        plans = [explanation(query, known, seconds) for query in engine.queries]
+        if options.analyze and options.drain:  # only now, it empties the windows
+            engine.drain()
+        match options.format:
+            case "json":
+                print(json.dumps([plan.shown() for plan in plans], indent=2, ensure_ascii=False))
+            case "dot":
+                print(dot_of([(plan.query, plan.plan) for plan in plans]))
+            case "svg":
+                print(svg_of([(plan.query, plan.plan) for plan in plans]))
+            case _:
+                texts = [explained(engine, query, plan) for query, plan in zip(engine.queries, plans, strict=True)]
+                if options.analyze:
+                    texts = [f"{text}\n{measured(engine, q)}" for text, q in zip(texts, engine.queries, strict=True)]
+                print("\n\n".join(texts))
     return DONE
 
 
@@ -305,6 +320,19 @@ def _check(options: argparse.Namespace) -> int:
         for entry in _queries(options):
             engine.register(entry.query, static=_no_static(entry.query))
             print(f"ok: {headline(entry.query)}")
+    return DONE
+
+
+def _calibrate(options: argparse.Namespace) -> int:
+    from dataclasses import asdict
+
+    from spectra.calibrate import calibrated
+    from spectra.planner.constants import save
+
+    found = calibrated()
+    for name, price in asdict(found).items():
+        print(f"{name:8} {price:9.4f} us")
+    print(f"written to {save(found)}", file=sys.stderr)
     return DONE
 
 
@@ -510,11 +538,33 @@ def _engine(options: argparse.Namespace, *, append: bool = False) -> Iterator[En
     # of the formats only RDF Patch can delete
     inputs = [*(getattr(options, "input", None) or []), *getattr(options, "stream", [])]
     deletes = any(text.removesuffix(".gz").endswith(".rdfp") for text in inputs)
-    engine = Engine(state_limit=state_limit, path_budget=path_budget, path="rapq" if deletes else "auto")
+    engine = Engine(
+        state_limit=state_limit,
+        path_budget=path_budget,
+        path="rapq" if deletes else "auto",
+        cores=getattr(options, "cores", 1),
+        statistics=_statistics(getattr(options, "statistics", None)),
+        adaptive=getattr(options, "adaptive", False),
+        measure=getattr(options, "analyze", False),
+    )
     path, strict = getattr(options, "quarantine", None), getattr(options, "strict", False)
     with Quarantine(path, strict, append=append) as quarantine:
         engine.quarantine = quarantine
         yield engine
+
+
+def _statistics(file: str | None) -> Statistics | None:
+    """What is known of the streams, from a file."""
+    from spectra.planner.statistics import statistics_from
+
+    if file is None:
+        return None
+    try:
+        return statistics_from(json.loads(Path(file).read_text(encoding="utf-8")))
+    except OSError as error:
+        raise QueryError(f'cannot read the statistics "{file}"', detail=error.strerror) from None
+    except ValueError as error:
+        raise QueryError(f'the statistics "{file}" are no JSON', detail=str(error)) from None
 
 
 @contextmanager
@@ -576,11 +626,14 @@ def _parser() -> argparse.ArgumentParser:
         metavar="D",
         help="with --follow: an instant is complete when nothing came for so long; default: 1s",
     )
+    _add_statistics(run)
     run.set_defaults(command=_run)
 
     explain = commands.add_parser("explain", help="show the plan of queries")
     _add_queries(explain)
     explain.add_argument("--analyze", action="store_true", help="run over the input, and add what was counted")
+    explain.add_argument("--format", choices=("text", "json", "dot", "svg"), default="text", help="default: text")
+    _add_statistics(explain)
     _add_input(explain)
     explain.set_defaults(command=_explain, follow=False)
 
@@ -592,7 +645,17 @@ def _parser() -> argparse.ArgumentParser:
     _add_queries(verify)
     _add_input(verify)
     verify.set_defaults(command=_verify, follow=False)
+
+    calibrate = commands.add_parser("calibrate", help="measure what the cost model needs to know of this machine")
+    calibrate.set_defaults(command=_calibrate, input=None, stream=[], follow=False)
     return parser
+
+
+def _add_statistics(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--statistics", metavar="FILE", help="JSON with what is known of the streams, to choose plans by their cost"
+    )
+    parser.add_argument("--adaptive", action="store_true", help="let another plan take over when the streams change")
 
 
 def _add_queries(parser: argparse.ArgumentParser) -> None:
@@ -640,6 +703,7 @@ def _add_input(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--path-budget", type=int, metavar="N", help="most states that simple paths may take at one event"
     )
+    parser.add_argument("--cores", type=int, default=1, metavar="N", help="cores that follow a path (1)")
 
 
 def _bytes(text: str) -> int:

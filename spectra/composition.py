@@ -8,18 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spectra.clock import FOREVER
+from spectra.operators.coalesce import coalesced
 from spectra.operators.contract import Deltas
-from spectra.operators.relational.stateless import distinct_rows
-from spectra.report import Told, runs
+from spectra.report import Told
 from spectra.sparql.query import ContinuousQuery, OutputOperator, Policy
-from spectra.views.kernels.apply import PROLONG
-
-ENTER, LEAVE = np.int8(1), np.int8(-1)
 
 
 @dataclass(slots=True)
 class DerivedTriples:
-    """Triples that enter an answer, last longer in it, or leave it, in time order.
+    """Triples that enter an answer, get another end in it, or leave it, in time order; `change` is as in `coalesced`.
 
     `until` is the end of the derivation: `FOREVER` where only a later change will tell.
     """
@@ -28,11 +25,6 @@ class DerivedTriples:
     change: NDArray[np.int8]
     at: NDArray[np.int64]
     until: NDArray[np.int64]
-
-    @classmethod
-    def none(cls) -> DerivedTriples:
-        nothing = np.zeros(0, np.int64)
-        return cls(np.zeros((0, 3), np.int32), np.zeros(0, np.int8), nothing, nothing)
 
     def __len__(self) -> int:
         return len(self.at)
@@ -57,16 +49,5 @@ def derived_triples(query: ContinuousQuery, deltas: Deltas, net: Told, told: Tol
 
 def _with_ends(deltas: Deltas) -> DerivedTriples:
     """One change for each triple and instant: what the last of its deltas leaves behind."""
-    count = len(deltas)
-    if not count:
-        return DerivedTriples.none()
-    _, triple = distinct_rows(deltas.rows)
-    order = np.lexsort((np.arange(count), triple, deltas.at))
-    starts = runs(deltas.at[order], triple[order])
-    last = order[np.append(starts[1:], count) - 1]
-    net = np.add.reduceat(deltas.sign[order].astype(np.int8), starts)
-    there = deltas.sign[last] > 0
-    # a triple that enters and leaves at one instant was never there
-    change = np.where(there, np.where(net > 0, ENTER, PROLONG), np.where(net < 0, LEAVE, 0)).astype(np.int8)
-    found = DerivedTriples(deltas.rows[last], change, deltas.at[last], deltas.until[last])
-    return found.take(change != 0)
+    change, last = coalesced(deltas)
+    return DerivedTriples(last.rows, change, last.at, last.until)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,18 +13,23 @@ from numpy.typing import NDArray
 
 from spectra.algebra.explain import explain
 from spectra.algebra.nodes import Node, Source
+from spectra.algebra.outer import reads_now
 from spectra.background import StaticGraph
 from spectra.changes import Change, ChangeBatch, PathColumns, Snapshot
-from spectra.clock import NO_END, Instant
+from spectra.clock import FOREVER, NO_END, Instant
 from spectra.composition import DerivedTriples, derived_triples
 from spectra.dictionary.dictionary import Dictionary
 from spectra.dictionary.holder import Holder
-from spectra.operators.build import Demand, build
-from spectra.operators.contract import Deltas
+from spectra.operators.build import Demand, Volatile, build
+from spectra.operators.contract import Deltas, Operator
+from spectra.operators.measured import Measured
 from spectra.operators.path.rspq import PATH_BUDGET
 from spectra.operators.relational.implicit import Implicit
+from spectra.operators.relational.now import Evaluated
 from spectra.planner.physical import explain_physical
 from spectra.planner.plans import PhysicalPlan
+from spectra.planner.search import Choice
+from spectra.planner.statistics import GraphStatistics
 from spectra.report import AnswerReport, AskReport, ChangeReport, Evaluations, EventReport, Progress, Told, report_for
 from spectra.sparql.composed import makes_stream
 from spectra.sparql.query import ContinuousQuery, Form, Option, OutputOperator, Policy
@@ -41,7 +47,11 @@ _NO_TERMS = np.zeros(0, np.int32)
 
 @dataclass(slots=True)
 class QueryState:
-    """What a query knows beside the content of its windows; `answer` is that of RSTREAM, the rest of ASK."""
+    """What a query knows beside the content of its windows.
+
+    `answer` is that of RSTREAM, `count` and `last` are of ASK, `evaluated` has the times of evaluations that NOW() gave
+    solutions, `drawn` the values that they were given.
+    """
 
     first_event: int | None
     done: int | None
@@ -51,6 +61,8 @@ class QueryState:
     answer: Deltas
     count: int = 0
     last: bool | None = None
+    evaluated: list[int | None] = field(default_factory=list)
+    drawn: list[NDArray[np.int32]] = field(default_factory=list)
 
 
 class Query:
@@ -68,36 +80,82 @@ class Query:
         static: Sequence[StaticGraph] = (),
         idle: bool = False,
         path_budget: int | None = None,
+        cores: int = 1,
+        measure: bool = False,
+        choice: Choice | None = None,
     ) -> None:
         """`static` are its static graphs, whose views are among `views`.
 
         `idle`: another shard tells all changes, and this one none, not even that an ASK is false. `path_budget` is
-        how many states simple paths may take at one instant.
+        how many states simple paths may take at one instant. Paths are followed on so many `cores`. With `measure`,
+        `measured` has every operator with what it takes. `choice` is how the planner came to the plan, None where there
+        was nothing to choose by.
         """
         self.query = query
         self.name = query.name
         self.streams = frozenset(window.stream for window in query.windows)
         self.static = tuple(static)
         self.logical, self.physical = logical, physical
+        self.choice = choice
         self._dictionary = dictionary
         self._on_remove = on_remove
         self._idle = idle
         self.holder = Holder(dictionary)
-        last_seen = Evaluations(query).last_seen
-        budget = PATH_BUDGET if path_budget is None else path_budget
-        self.operator = build(
-            physical, views, dictionary, self.holder, demand(query, physical), query.base, last_seen, budget
-        )
+        self._views = views
+        self._budget = PATH_BUDGET if path_budget is None else path_budget
+        self._cores = cores
+        self._reads_now = reads_now(query)
+        self._volatile = Volatile(Evaluated(each=query.by_event))
+        self.measured: list[Measured] | None = [] if measure else None
+        self.operator = self._built(physical)
         self._report = report_for(query, len(self.operator.variables), self.holder.hold, keyed=physical.keyed)
         self._witnesses: Witnesses | None = None
         if query.options & {Option.PATHS, Option.SHORTEST_PATHS}:
-            self._witnesses = Witnesses(query, views, dictionary, self.operator.variables, budget)
+            self._witnesses = Witnesses(query, views, dictionary, self.operator.variables, self._budget)
         self._begun: Deltas | None = None
         self._last = _nothing(len(self.operator.variables))
         self.now = NO_END
         self._listeners: list[tuple[asyncio.AbstractEventLoop, asyncio.Queue[Change | None]]] = []
         self.removed = False
         self.reported = 0
+        # whether another plan may take over, and what was known when the present one was made
+        self.adapts = False
+        self.planned_with: Mapping[Source, GraphStatistics] = {}
+
+    def _built(self, physical: PhysicalPlan) -> Operator:
+        if self.measured is not None:
+            self.measured.clear()
+        return build(
+            physical,
+            self._views,
+            self._dictionary,
+            self.holder,
+            demand(self.query, physical),
+            self.query.base,
+            Evaluations(self.query).last_seen,
+            self._budget,
+            self._volatile,
+            self._cores,
+            measured=self.measured,
+        )
+
+    def replan(self, choice: Choice) -> None:
+        """Go on with another plan, between two batches: its operators learn from the views what is there.
+
+        What they tell of that has been told before.
+        """
+        physical = choice.best.estimate.plan
+        operator = self._built(physical)
+        for views in self._views.values():
+            views.replay()
+        if self.began:
+            operator.initial(NO_END)
+        operator.process()
+        for views in self._views.values():
+            views.vacuum()
+        self.operator, self.physical, self.choice = operator, physical, choice
+        if isinstance(self._report, ChangeReport):
+            self._report.keyed = physical.keyed
 
     @property
     def evaluations(self) -> Evaluations:
@@ -145,8 +203,13 @@ class Query:
         if isinstance(self._report, EventReport):
             self._report.settle(begun)
             begun = []
+        if self._reads_now:
+            self._volatile.evaluated.put(partial(self.evaluations.instants, progress))
         deltas = Deltas.concatenate([*begun, self.operator.process()])
+        self._volatile.evaluated.clear()
         told = self._report.tell(deltas, progress)
+        if self._reads_now:  # what was computed from the time of an evaluation may be another with the next
+            told.until[:] = FOREVER
         self.holder.hold(self._report.pending.rows.ravel(), before)
         self.now = progress.upto
         self._last = deltas, told
@@ -189,6 +252,8 @@ class Query:
             reported=self.reported,
             pending=report.pending,
             answer=Deltas.empty(width),
+            evaluated=[now.time for now in self._volatile.now],
+            drawn=[drawn.kept() for drawn in self._volatile.drawn],
         )
         if isinstance(report, AnswerReport):
             state.answer = report.answer()
@@ -203,6 +268,11 @@ class Query:
 
         The operators take that as their input, and what follows from it has been told before.
         """
+        for drawn, kept in zip(self._volatile.drawn, state.drawn, strict=True):
+            drawn.resume(kept)
+        for now, time in zip(self._volatile.now, state.evaluated, strict=True):
+            if time is not None:
+                now.resume(time)
         if state.first_event is not None:
             begun = self._begin(NO_END)
             if isinstance(self._report, EventReport):
@@ -276,9 +346,12 @@ class Query:
             self._send(None)
 
     def explain(self) -> str:
-        """The logical and the physical plan as text."""
-        logical, physical = explain(self.logical), explain_physical(self.physical)
-        return f"logical plan\n{_indented(logical)}\nphysical plan\n{_indented(physical)}"
+        """The logical and the physical plan as text, and between them what the planner has made of the logical one."""
+        plans = {"logical plan": explain(self.logical)}
+        if self.choice is not None and self.choice.best.node != self.logical:
+            plans["rewritten plan"] = explain(self.choice.best.node)
+        plans["physical plan"] = explain_physical(self.physical)
+        return "\n".join(f"{name}\n{_indented(plan)}" for name, plan in plans.items())
 
     @property
     def nbytes(self) -> int:
@@ -322,15 +395,23 @@ def demand(query: ContinuousQuery, plan: PhysicalPlan) -> Demand:
     only_new = immediate and query.output is OutputOperator.ISTREAM and query.form is Form.SELECT
     # whoever reads the stream of a CONSTRUCT query is told when its triples come to last longer
     extensions = not immediate or makes_stream(query)
-    return Demand(removals=not (only_new and plan.keyed), extensions=extensions)
+    until_told = not immediate and query.output is not OutputOperator.RSTREAM
+    return Demand(removals=not (only_new and plan.keyed), extensions=extensions, until_told=until_told)
 
 
 def _with_texts(rows: NDArray[np.int32], dictionary: Dictionary) -> tuple[list[str], NDArray[np.int32]]:
     """(texts, rows as positions in them); an unbound value is -1."""
     if rows.size == 0:
         return [], np.zeros(rows.shape, np.int32)
-    ids, positions = np.unique(rows, return_inverse=True)
-    codes: NDArray[np.int32] = positions.reshape(rows.shape).astype(np.int32)
+    largest = int(rows.max())
+    if largest < 8 * rows.size:  # a mark for every id is cheaper than sorting those that there are
+        marks = np.zeros(largest + 1, np.bool_)
+        marks[rows] = True
+        ids = np.flatnonzero(marks).astype(np.int32)
+        codes: NDArray[np.int32] = (np.cumsum(marks, dtype=np.int32) - 1)[rows]
+    else:
+        ids, positions = np.unique(rows, return_inverse=True)
+        codes = positions.reshape(rows.shape).astype(np.int32)
     if ids[0] == 0:
         return dictionary.texts(ids[1:]), codes - 1
     return dictionary.texts(ids), codes

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from spectra.algebra.nodes import Source as GraphSource
 from spectra.clock import date_time
+from spectra.explanation import Explanation, text_of
 from spectra.planner.physical import wanted_triples
 from spectra.progress import counted, size
 from spectra.sparql.query import ContinuousQuery, Form, Report, Window, WindowKind
@@ -29,17 +29,18 @@ def headline(query: ContinuousQuery) -> str:
     return "\n".join(lines)
 
 
-def explained(engine: Engine, query: Query) -> str:
-    """The headline, what is kept of each stream, and both plans."""
+def explained(engine: Engine, query: Query, plan: Explanation) -> str:
+    """The headline, what is kept of each stream, and the plans."""
     lines = [headline(query.query), "kept of each stream"]
     for window in query.query.windows:
-        patterns, _ = wanted_triples(query.physical, GraphSource(window.name))
+        sources = GraphSource(window.name), GraphSource(window.name, events=True)
+        patterns = set().union(*(wanted_triples(query.physical, source)[0] for source in sources))
         stream = f"<{window.stream}>" if window.stream else "the stream"
         if engine.summary(window.stream).keep_all:
             lines.append(f"  {stream}: every triple")
             continue
         lines += sorted(f"  {stream}: {_wanted_text(wanted)}" for wanted in patterns)
-    return "\n".join([*lines, query.explain()])
+    return "\n".join([*lines, text_of(plan)])
 
 
 def _wanted_text(wanted: WantedTriples[str]) -> str:
@@ -49,28 +50,9 @@ def _wanted_text(wanted: WantedTriples[str]) -> str:
 
 
 def measured(engine: Engine, query: Query) -> str:
-    """What a run has counted, operator by operator, with the bytes that each one holds now."""
-    statistics = engine.statistics()
-    lines = [
-        "measured",
-        f"  {counted(statistics['events'], 'event')}, {counted(query.reported, 'answer')}, "
-        f"state {size(statistics['state_bytes'])}",
-        *(f"  {'  ' * depth}{_operator_text(operator)}" for operator, depth in _operators(query.operator, 0)),
-    ]
-    return "\n".join(lines)
-
-
-def _operators(operator: Any, depth: int) -> Iterator[tuple[Any, int]]:
-    yield operator, depth
-    below = [getattr(operator, name) for name in ("source", "left", "right") if hasattr(operator, name)]
-    for inner in (*below, *getattr(operator, "sources", ())):
-        yield from _operators(inner, depth + 1)
-
-
-def _operator_text(operator: Any) -> str:
-    names = " ".join(f"?{name}" for name in operator.variables)
-    counters = [f"{name} {count:,}" for name, count in operator.counters.items()]
-    return f"{type(operator).__name__}({names}): {', '.join([*counters, size(operator.nbytes)])}"
+    """What a run has counted in all."""
+    events, answers = counted(engine.events, "event"), counted(query.reported, "answer")
+    return f"measured\n  {events}, {answers}, state {size(engine.nbytes)}"
 
 
 def window_text(window: Window) -> str:

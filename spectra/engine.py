@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spectra.algebra.from_sparql import from_sparql
+from spectra.algebra.nodes import Node, Values, event_sources
 from spectra.algebra.nodes import Source as GraphSource
-from spectra.algebra.nodes import Values
-from spectra.arrival import arrival_order, merged
+from spectra.arrival import arrival_order, event_name, merged
 from spectra.background import StaticGraph
 from spectra.changes import Change, ChangeBatch
 from spectra.clock import FOREVER, TimeLike, milliseconds
@@ -22,10 +22,14 @@ from spectra.continuous import Query, demand
 from spectra.dictionary.dictionary import Dictionary
 from spectra.dictionary.hashing import hash_text
 from spectra.errors import QueryError, ResourceError, UnsupportedError
+from spectra.planner.adaptive import has_drifted, takes_over
 from spectra.planner.division import divided, division, sees_everything
+from spectra.planner.optimise import graphs_of, optimise
 from spectra.planner.pattern_choice import PatternChoice, with_pattern_operators
 from spectra.planner.physical import physical_plan, wanted_triples, with_implicit_windows, with_path_operator
 from spectra.planner.plans import PathChoice, PathOperator, PhysicalPlan, ValuesPlan, sources
+from spectra.planner.search import Choice
+from spectra.planner.statistics import NO_EDGES, LabelStatistics, Statistics, measured
 from spectra.position import Position
 from spectra.reorder import EncodedEvents
 from spectra.sparql import parse_query
@@ -44,6 +48,9 @@ from spectra.views.summary import Summary
 if TYPE_CHECKING:
     import pyarrow
 
+#: Plans are looked at anew after so many triples at least.
+_LEAST_FRESH = 2000
+
 
 class Engine:
     """Registers continuous queries and feeds them events.
@@ -56,10 +63,19 @@ class Engine:
         The operator that matches basic graph patterns: the one that suits each, or one for all.
     lazy : bool
         Join nothing until every triple pattern of a basic graph pattern has a triple. It never changes an answer.
-    path : {"auto", "spath", "rapq"}
+    path : {"auto", "spath", "rapq", "columns", "condense", "landmark"}
         The operator that follows paths, where they may repeat vertices.
     path_budget : int, optional
         Most states that simple paths may take at one instant; `ResourceError` beyond.
+    cores : int
+        How many cores follow a path between two variables, each from a part of the start vertices.
+    statistics : mapping, optional
+        What is known of the streams, as `statistics()["labels"]` gives it: plans are chosen by their cost.
+    adaptive : bool
+        Let another plan take over when what the windows hold has come to differ from what a plan was made for. It never
+        changes an answer.
+    measure : bool
+        Let every operator note how long it takes, for EXPLAIN ANALYZE.
     """
 
     def __init__(
@@ -70,6 +86,10 @@ class Engine:
         lazy: bool = True,
         path: PathChoice = "auto",
         path_budget: int | None = None,
+        cores: int = 1,
+        statistics: Statistics | None = None,
+        adaptive: bool = False,
+        measure: bool = False,
     ) -> None:
         for kind, name, choices in (("pattern", pattern, PatternChoice), ("path", path, PathChoice)):
             if name not in get_args(choices):
@@ -79,9 +99,19 @@ class Engine:
         self._lazy = lazy
         self._path: PathChoice = path
         self._path_budget = path_budget
+        if cores < 1:
+            raise QueryError(f"cores must be 1 or more, not {cores}")
+        self._cores = cores
+        self.known: Statistics = dict(statistics or {})
+        self._measure = measure
+        self._adaptive = adaptive
+        # triples that have come since plans were looked at
+        self._fresh = 0
         self.dictionary = Dictionary()
         self.quarantine = Quarantine()
         self.events = 0
+        # how many events of each stream there were, which is what events without a name are called after
+        self.arrived: dict[str, int] = {}
         self._state_limit = state_limit
         self._timelines: dict[int, Timeline] = {}
         self._queries: dict[str, Query] = {}
@@ -105,13 +135,15 @@ class Engine:
         folder: str | Path = ".",
         source: str | None = None,
         shard: tuple[int, int] | None = None,
+        plan: PhysicalPlan | None = None,
     ) -> Query:
         """Register a query; it sees the events that come from now on.
 
         `range` and `step` make a plain SPARQL query continuous. `static` gives the triples (or a file)
         of static graphs by IRI; other FROM clauses name files relative to `folder`. `source` names the
         text in errors. `shard` is (number, of how many): of that many engines that get the same events each
-        tells a part of the changes, together what one engine tells (see `spectra.planner.division`).
+        tells a part of the changes, together what one engine tells (see `spectra.planner.division`). `plan` is
+        evaluated instead of the one that the planner would choose; that it is one of the query is not checked.
         """
         if isinstance(text, ContinuousQuery):
             query = text
@@ -119,23 +151,20 @@ class Engine:
             query = parse_query(text, range=range, step=step, name=name, source=source)
             if query.name == DEFAULT_NAME:
                 query = replace(query, name=self._free_name())
+        if query.forbidden is not None:
+            raise query.forbidden
         self._check_names(query)
         if shard is not None and query.options & {Option.PATHS, Option.SHORTEST_PATHS}:
             raise UnsupportedError("WITH PATHS is not told by shards", place=query.places.get("PATHS"))
         if shard is not None and producers_of(query, [other.query for other in self.queries]):
             raise UnsupportedError("a shard has only a part of another query's output", place=query.windows[0].place)
         logical = from_sparql(query)
-        physical, idle = _part(query, physical_plan(logical), shard)
-        physical = with_pattern_operators(
-            physical,
-            self._pattern,
-            removals=demand(query, physical).removals,
-            counted=[GraphSource(w.name) for w in query.windows if w.spec.kind is WindowKind.COUNT],
-            lazy=self._lazy,
-        )
-        physical = with_path_operator(physical, self._path_operator(query))
-        if Option.IMPLICIT_WINDOWS in query.options:
-            physical = with_implicit_windows(physical)
+        self._check_graphs(query, logical)
+        choice = self._choice(query, logical) if plan is None and shard is None else None
+        if choice is not None:
+            physical, idle = choice.best.estimate.plan, False
+        else:
+            physical, idle = self._planned(query, physical_plan(logical) if plan is None else plan, shard)
         graphs = _static_graphs(query, physical)
         parts = {
             graph: {iri: self._static_ids(graph.summary, iri, static or {}, Path(folder)) for iri in graph.iris}
@@ -153,6 +182,9 @@ class Engine:
         states = {window.name: timeline.window(window.stream, window.spec, self.events) for window in query.windows}
         views = {GraphSource(name): state.views for name, state in states.items()}
         views |= {source: graph.views for source, graph in graphs.items()}
+        for source_ in sources(physical):
+            if source_.events:
+                views[source_] = states[source_.name].open_graphs(self.dictionary).views
         registered = Query(
             query,
             logical,
@@ -160,13 +192,21 @@ class Engine:
             views,
             self.dictionary,
             self._remove,
+            choice=choice,
             static=tuple(graphs.values()),
             idle=idle,
             path_budget=self._path_budget,
+            cores=self._cores,
+            measure=self._measure,
         )
+        registered.adapts = plan is None and shard is None
+        registered.planned_with = graphs_of(query, self.known)
         for window_name, state in states.items():
-            patterns, everything = wanted_triples(physical, GraphSource(window_name))
-            state.want(registered, patterns, everything or (sees_everything(query) and not idle))
+            for source_ in (GraphSource(window_name), GraphSource(window_name, events=True)):
+                patterns, everything = wanted_triples(physical, source_)
+                state.want(registered, patterns, everything or (sees_everything(query) and not idle))
+            if GraphSource(window_name, events=True) in views:
+                state.graph_readers.append(registered)
             if state not in timeline.windows:
                 timeline.windows.append(state)
         for window_name, triples in fixed.items():
@@ -179,6 +219,59 @@ class Engine:
         self._queries[query.name] = registered
         self._summaries.clear()
         return registered
+
+    def _choice(self, query: ContinuousQuery, logical: Node) -> Choice | None:
+        """The plan by what is known of the streams; what was given counts more than what was seen."""
+        known = {**self.label_statistics(), **self.known} if self.events else self.known
+        return self._optimised(query, logical, known) if known else None
+
+    def _optimised(self, query: ContinuousQuery, logical: Node, known: Statistics) -> Choice | None:
+        return optimise(
+            query,
+            logical,
+            known,
+            removals=demand(query, physical_plan(logical)).removals,
+            pattern=self._pattern,
+            path=None if self._path == "auto" else self._path,
+            lazy=self._lazy,
+        )
+
+    def _adapt(self, triples: int) -> None:
+        """Look at the plans anew, once as many triples have come as there are in the windows; so many more have."""
+        if not self._adaptive:
+            return
+        self._fresh += triples
+        live = sum(state.views.live for timeline in self._timelines.values() for state in timeline.windows)
+        if self._fresh < max(live, _LEAST_FRESH):
+            return
+        self._fresh = 0
+        known = self.label_statistics()
+        for query in self.queries:
+            graphs = graphs_of(query.query, known)
+            if not (query.adapts and query.began and has_drifted(graphs, query.planned_with)):
+                continue
+            query.planned_with = graphs
+            choice = self._optimised(query.query, query.logical, known)
+            removals = demand(query.query, query.physical).removals
+            if choice is not None and takes_over(choice, query.physical, graphs, removals=removals):
+                query.replan(choice)
+
+    def _planned(
+        self, query: ContinuousQuery, physical: PhysicalPlan, shard: tuple[int, int] | None
+    ) -> tuple[PhysicalPlan, bool]:
+        """A plan with its operators, as far as a shard evaluates it, and whether that is idle."""
+        physical, idle = _part(query, physical, shard)
+        physical = with_pattern_operators(
+            physical,
+            self._pattern,
+            removals=demand(query, physical).removals,
+            counted=[GraphSource(w.name) for w in query.windows if w.spec.kind is WindowKind.COUNT],
+            lazy=self._lazy,
+        )
+        physical = with_path_operator(physical, self._path_operator(query))
+        if Option.IMPLICIT_WINDOWS in query.options:
+            physical = with_implicit_windows(physical)
+        return physical, idle
 
     def _path_operator(self, query: ContinuousQuery) -> PathOperator:
         """What follows the paths of a query."""
@@ -214,6 +307,19 @@ class Engine:
                     f"a window [EVENT] on <{window.stream}>, the output of a query, is not evaluated yet",
                     place=window.place,
                 )
+
+    def _check_graphs(self, query: ContinuousQuery, logical: Node) -> None:
+        """The events of a stream that a query makes have no names."""
+        everyone = [(query, logical), *((other.query, other.logical) for other in self.queries)]
+        made = {each.name for each, _ in everyone if makes_stream(each)}
+        for each, node in everyone:
+            names = {source.name for source in event_sources(node)}
+            for window in each.windows:
+                if window.name in names and window.stream in made:
+                    raise UnsupportedError(
+                        f"GRAPH in a window on <{window.stream}>, the output of a query, is not evaluated yet",
+                        place=each.places.get("GRAPH", window.place),
+                    )
 
     def _timeline(self, query: ContinuousQuery) -> Timeline:
         """The timeline of a query: that of the queries whose output it reads, or else of its lateness."""
@@ -322,8 +428,8 @@ class Engine:
         """Apply one event and evaluate at once; the changes it caused, those of time passing included.
 
         Triples are tuples of rdflib or pyoxigraph terms or N-Triples texts, or N-Triples text.
-        `stream` may be left out where the queries read only one. An event older than the watermark is
-        late: it is counted and changes nothing.
+        `stream` may be left out where the queries read only one; `graph` names the event's graph. An event older
+        than the watermark is late: it is counted and changes nothing.
         """
         batch = from_triples(self.the_stream(stream), milliseconds(at), triples, deleted, graph)
         return list(_in_order(self.offer([batch], complete=True)))
@@ -374,13 +480,14 @@ class Engine:
                     self._set_late_aside(timeline, batch, of_batch)
                     accepted = events.take(np.flatnonzero(~of_batch))
                 if len(accepted):
-                    self.dictionary.retain(accepted.triples.ravel())
+                    self.dictionary.retain(accepted.terms)
                     timeline.reorder.add(batch.stream, accepted)
         # only now: a term that one timeline gives back may be in events that another had yet to take
         for timeline in self._timelines.values():
             limit = timeline.reorder.watermark if complete else timeline.reorder.watermark - 1
             told += timeline.process(limit, limit if complete else None)
         self.dictionary.reclaim()
+        self._adapt(sum(len(batch.sign) for batch in batches))
         return told
 
     def _encoded(self, batch: EventBatch) -> EncodedEvents:
@@ -389,7 +496,18 @@ class Engine:
         triples = self.dictionary.encode(batch.text, batch.start, batch.length, batch.tag, batch.hashes)
         arrival = self.events + np.arange(batch.events)
         self.events += batch.events
-        return EncodedEvents(triples, batch.sign, batch.event_first, batch.event_time, batch.event_size, arrival)
+        first = self.arrived.get(batch.stream, 0)
+        self.arrived[batch.stream] = first + batch.events
+        graph = np.zeros(batch.events, np.int32)
+        if self._reads_graphs(batch.stream):
+            given = batch.event_graph or [""] * batch.events
+            names = [name or event_name(batch.stream, number) for number, name in enumerate(given, first)]
+            graph = self.dictionary.add_all(names)
+        return EncodedEvents(triples, batch.sign, batch.event_first, batch.event_time, batch.event_size, arrival, graph)
+
+    def _reads_graphs(self, stream: str) -> bool:
+        """Whether some query asks for the names of a stream's events."""
+        return any(s.graphs is not None and s.reads(stream) for t in self._timelines.values() for s in t.windows)
 
     def _set_late_aside(self, timeline: Timeline, batch: EventBatch, late: NDArray[np.bool_]) -> None:
         for event in np.flatnonzero(late).tolist():
@@ -444,6 +562,13 @@ class Engine:
             )
 
     @property
+    def seconds(self) -> float:
+        """How much application time has passed since the first event."""
+        first = [query.evaluations.first_event for query in self.queries if query.began]
+        now = [query.now for query in self.queries if query.began]
+        return (max(now) - min(time for time in first if time is not None)) / 1000 if first else 0.0
+
+    @property
     def late(self) -> int:
         """How many events came too late."""
         return sum(timeline.late for timeline in self._timelines.values())
@@ -451,12 +576,34 @@ class Engine:
     @property
     def nbytes(self) -> int:
         """Bytes of views and operator state."""
-        views = sum(state.views.nbytes for t in self._timelines.values() for state in t.windows)
+        views = sum(state.nbytes for t in self._timelines.values() for state in t.windows)
         views += sum(graph.nbytes for query in self.queries for graph in query.static)
         return views + sum(query.nbytes for query in self._queries.values())
 
+    def label_statistics(self) -> dict[str, dict[str, LabelStatistics]]:
+        """What the windows and static graphs hold now, by stream or static graph and predicate.
+
+        Of several windows on a stream the fullest counts.
+        """
+        found: dict[str, dict[str, LabelStatistics]] = {}
+        for timeline in self._timelines.values():
+            for state in sorted(timeline.windows, key=lambda each: each.views.live):
+                wanted = {triples.terms[1]: NO_EDGES for triples in state.wanted if triples.terms[1] is not None}
+                seen = measured(state.views, timeline.reorder.greatest, self.dictionary.canonical_texts)
+                found[state.stream] = wanted | seen
+        for query in self.queries:
+            for graph in query.static:
+                of_graph = measured(graph.views, 0, self.dictionary.canonical_texts)
+                found.update((iri, of_graph) for iri in graph.iris)
+        return found
+
     def statistics(self) -> dict[str, Any]:
-        """Events seen, late events, triples held in windows and in static graphs, sizes of dictionary and state."""
+        """Events seen, late events, triples held in windows and in static graphs, sizes of dictionary and state.
+
+        `labels` has, for each stream and predicate, edges per second (`rate`), seconds that one is valid (`validity`),
+        edges, distinct subjects and objects in the window, and edges per subject and object (`fan_out`, `fan_in`).
+        """
+        labels = self.label_statistics()
         return {
             "events": self.events,
             "late": self.late,
@@ -464,6 +611,10 @@ class Engine:
             "static": sum(graph.views.live for query in self.queries for graph in query.static),
             "dictionary": self.dictionary.statistics(),
             "state_bytes": self.nbytes,
+            "labels": {
+                stream: {label: figures.shown() for label, figures in of_stream.items()}
+                for stream, of_stream in labels.items()
+            },
         }
 
 

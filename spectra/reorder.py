@@ -15,7 +15,7 @@ class EncodedEvents:
     """Events of one stream as term ids; the same columns as an `EventBatch`, without the texts.
 
     `event_size` is how many triples an event had before any were dropped; `arrival` numbers the events
-    in the order in which the engine took them.
+    in the order in which the engine took them. `graph` is the name of each one's graph, 0 where nobody asks for it.
     """
 
     triples: NDArray[np.int32]
@@ -24,14 +24,28 @@ class EncodedEvents:
     event_time: NDArray[np.int64]
     event_size: NDArray[np.int64]
     arrival: NDArray[np.int64]
+    graph: NDArray[np.int32]
 
     @classmethod
     def none(cls) -> EncodedEvents:
         nothing = np.zeros(0, np.int64)
-        return cls(np.zeros((0, 3), np.int32), np.zeros(0, np.int8), np.zeros(1, np.int64), nothing, nothing, nothing)
+        return cls(
+            np.zeros((0, 3), np.int32),
+            np.zeros(0, np.int8),
+            np.zeros(1, np.int64),
+            nothing,
+            nothing,
+            nothing,
+            np.zeros(0, np.int32),
+        )
 
     def __len__(self) -> int:
         return len(self.event_time)
+
+    @property
+    def terms(self) -> NDArray[np.int32]:
+        """The terms of all triples and the names of the graphs, each as often as it occurs."""
+        return np.concatenate((self.triples.ravel(), self.graph[self.graph > 0]))
 
     def take(self, order: NDArray[np.int64]) -> EncodedEvents:
         """These events, in this order."""
@@ -45,6 +59,7 @@ class EncodedEvents:
             self.event_time[order],
             self.event_size[order],
             self.arrival[order],
+            self.graph[order],
         )
 
     def slice(self, first: int, last: int) -> EncodedEvents:
@@ -57,6 +72,7 @@ class EncodedEvents:
             self.event_time[first:last],
             self.event_size[first:last],
             self.arrival[first:last],
+            self.graph[first:last],
         )
 
     def arrived_since(self, arrival: int) -> EncodedEvents:
@@ -79,6 +95,7 @@ class EncodedEvents:
             np.concatenate((self.event_time, other.event_time)),
             np.concatenate((self.event_size, other.event_size)),
             np.concatenate((self.arrival, other.arrival)),
+            np.concatenate((self.graph, other.graph)),
         )
 
 

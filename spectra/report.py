@@ -16,7 +16,7 @@ from spectra.clock import FOREVER
 from spectra.errors import InternalError
 from spectra.operators.contract import Deltas
 from spectra.operators.kernels.rows import apply_rows, new_table, with_room
-from spectra.operators.relational.stateless import distinct_rows
+from spectra.operators.net import net_changes
 from spectra.sparql.query import ContinuousQuery, Form, OutputOperator, Policy, Window, WindowKind
 
 Keys = NDArray[np.int64]
@@ -131,6 +131,43 @@ class Evaluations:
             keys = keys[keys <= 2 * upto + 1]
         return keys
 
+    def instants(self, progress: Progress, deltas: Deltas, held: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Of each evaluation that sees any of some rows: the last instant of the operators that it sees, and its time.
+
+        The rows change so in this batch, and there were `held` of them before.
+        """
+        self.note_first_event(progress)
+        if len(progress.instants):
+            return progress.instants, progress.events
+        stretches = self.filled(deltas, held)
+        keys = np.concatenate([np.zeros(0, np.int64), *(self.keys(progress, *stretch) for stretch in stretches)])
+        return (keys - 1) >> 1, keys >> 1
+
+    def filled(self, deltas: Deltas, held: int) -> list[tuple[int | None, int | None]]:
+        """The stretches of time (since, upto) in which some of the rows are there; None for no limit.
+
+        Outside them evaluations tell nothing, and between two events there may be millions of them. A gap
+        of a few evaluations is not worth a stretch of its own.
+        """
+        last = np.flatnonzero(np.append(deltas.at[1:] != deltas.at[:-1], True)[: len(deltas)])
+        at = deltas.at[last]
+        after = np.concatenate(([held], held + np.cumsum(deltas.sign, dtype=np.int64)[last]))
+        begins: list[int | None] = (at[(after[1:] > 0) & (after[:-1] == 0)] - 1).tolist()
+        ends: list[int | None] = at[(after[1:] == 0) & (after[:-1] > 0)].tolist()
+        if after[0]:
+            begins.insert(0, None)
+        if after[-1]:
+            ends.append(None)
+        short = _SHORT_GAP * self.shortest_wait
+        stretches: list[tuple[int | None, int | None]] = []
+        for since, upto in zip(begins, ends, strict=True):
+            emptied = stretches[-1][1] if stretches else None
+            if since is not None and emptied is not None and since - emptied <= short:
+                stretches[-1] = (stretches[-1][0], upto)
+                continue
+            stretches.append((since, upto))
+        return stretches
+
     def last_seen(self, at: NDArray[np.int64]) -> NDArray[np.int64] | None:
         """For each instant the last one that the same evaluation sees; None where each may have one of its own.
 
@@ -200,7 +237,7 @@ class ChangeReport:
         self.evaluations = Evaluations(query)
         self._entering = query.output is not OutputOperator.DSTREAM
         self._leaving = query.output is not OutputOperator.ISTREAM
-        self._keyed = keyed
+        self.keyed = keyed
         self.pending = Deltas.empty(width)
         self.net = Told(*_nothing(width))
 
@@ -212,10 +249,12 @@ class ChangeReport:
         self.pending = deltas.take(~seen)
         if not seen.all():
             deltas, keys = deltas.take(seen), keys[seen]
-        if not (self._keyed and (deltas.sign > 0).all()):
+        if not (self.keyed and (deltas.sign > 0).all()):
             deltas, keys = net_changes(deltas, keys)
         self.net = Told(keys >> 1, deltas.sign, deltas.until, deltas.rows)
-        told = (deltas.sign > 0) & self._entering | (deltas.sign < 0) & self._leaving
+        if self._entering and self._leaving:
+            return self.net
+        told = (deltas.sign > 0) == self._entering
         return Told(keys[told] >> 1, deltas.sign[told], deltas.until[told], deltas.rows[told])
 
 
@@ -245,7 +284,7 @@ class AnswerReport:
                 if self._answer.size[0]:
                     told.append(self._whole(key >> 1))
 
-        for since, upto in self._filled(deltas):
+        for since, upto in self.evaluations.filled(deltas, self._held):
             evaluate(self.evaluations.keys(progress, since, upto))
         # what evaluations saw that told nothing
         seen = int(np.count_nonzero(self.evaluations.keys_of(deltas, progress)[1]))
@@ -272,31 +311,6 @@ class AnswerReport:
     def resume(self, answer: Deltas) -> None:
         """Hold the answer that another process told last."""
         self._apply(answer, 0, len(answer))
-
-    def _filled(self, deltas: Deltas) -> list[tuple[int | None, int | None]]:
-        """The stretches of time (since, upto) in which the answer is not empty; None for no limit.
-
-        Outside them evaluations tell nothing, and between two events there may be millions of them. A gap
-        of a few evaluations is not worth a stretch of its own.
-        """
-        last = np.flatnonzero(np.append(deltas.at[1:] != deltas.at[:-1], True)[: len(deltas)])
-        at = deltas.at[last]
-        held = np.concatenate(([self._held], self._held + np.cumsum(deltas.sign, dtype=np.int64)[last]))
-        begins: list[int | None] = (at[(held[1:] > 0) & (held[:-1] == 0)] - 1).tolist()
-        ends: list[int | None] = at[(held[1:] == 0) & (held[:-1] > 0)].tolist()
-        if held[0]:
-            begins.insert(0, None)
-        if held[-1]:
-            ends.append(None)
-        short = _SHORT_GAP * self.evaluations.shortest_wait
-        stretches: list[tuple[int | None, int | None]] = []
-        for since, upto in zip(begins, ends, strict=True):
-            emptied = stretches[-1][1] if stretches else None
-            if since is not None and emptied is not None and since - emptied <= short:
-                stretches[-1] = (stretches[-1][0], upto)
-                continue
-            stretches.append((since, upto))
-        return stretches
 
     def _whole(self, at: int) -> Told:
         entries = np.flatnonzero(self._answer.copies)
@@ -433,54 +447,6 @@ def report_for(query: ContinuousQuery, width: int, hold: Hold, *, keyed: bool) -
     if query.output is OutputOperator.RSTREAM:
         return AnswerReport(query, width, hold)
     return ChangeReport(query, width, keyed=keyed)
-
-
-def net_changes(deltas: Deltas, keys: Keys) -> tuple[Deltas, Keys]:
-    """What is left per evaluation when rows that left and entered cancel.
-
-    Of a row that enters n times more than it leaves, the n copies that last longest are told.
-    """
-    count = len(deltas)
-    if count == 0:
-        return deltas, keys
-    _, row_of = distinct_rows(deltas.rows)
-    # first the copies with equal ends, then what remains of each row
-    order = np.lexsort((deltas.until, row_of, keys))
-    same_copy = runs(keys[order], row_of[order], deltas.until[order])
-    sums = np.add.reduceat(deltas.sign[order].astype(np.int64), same_copy)
-    order = order[same_copy]
-    starts = runs(keys[order], row_of[order])
-    net = np.add.reduceat(sums, starts)
-    ends = np.append(starts[1:], len(order))
-    chosen: list[NDArray[np.int64]] = []
-    signs: list[NDArray[np.int8]] = []
-    single = (ends - starts == 1) & (np.abs(net) == 1)
-    chosen.append(order[starts[single]])
-    signs.append(net[single].astype(np.int8))
-    for group in np.flatnonzero(~single & (net != 0)).tolist():
-        sign = 1 if net[group] > 0 else -1
-        members = np.arange(starts[group], ends[group])
-        members = members[sums[members] * sign > 0]
-        copies = np.repeat(order[members], np.abs(sums[members]))
-        chosen.append(copies[-abs(int(net[group])) :])
-        signs.append(np.full(abs(int(net[group])), sign, np.int8))
-    which = np.concatenate(chosen)
-    sign_column = np.concatenate(signs)
-    in_order = np.argsort(keys[which], kind="stable")
-    which = which[in_order]
-    return (
-        Deltas(deltas.at[which], sign_column[in_order], deltas.until[which], deltas.rows[which]),
-        keys[which],
-    )
-
-
-def runs(*columns: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Where a new combination of values starts in sorted columns."""
-    fresh = np.zeros(len(columns[0]), np.bool_)
-    fresh[0] = True
-    for column in columns:
-        fresh[1:] |= column[1:] != column[:-1]
-    return np.flatnonzero(fresh)
 
 
 def _nothing(width: int) -> tuple[NDArray[np.int64], NDArray[np.int8], NDArray[np.int64], NDArray[np.int32]]:

@@ -9,11 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spectra.changes import ChangeBatch
-from spectra.clock import NO_END
-from spectra.composition import ENTER, DerivedTriples
+from spectra.clock import FOREVER, NO_END
+from spectra.composition import DerivedTriples
 from spectra.continuous import Query, StaticParts
 from spectra.dictionary.dictionary import Dictionary
 from spectra.dictionary.spans import Spans
+from spectra.event_graphs import EventGraphs, NamedEvents
+from spectra.operators.coalesce import ENTER
 from spectra.operators.relational.stateless import distinct_rows
 from spectra.reorder import EncodedEvents, Reorder
 from spectra.report import Progress
@@ -21,7 +23,7 @@ from spectra.sparql.composed import in_order, makes_stream
 from spectra.sparql.query import Policy, WindowKind, WindowSpec
 from spectra.views.kernels.apply import ENTERED, EXPIRED, PROLONG
 from spectra.views.summary import Summary, Wanted
-from spectra.views.view import WindowViews
+from spectra.views.view import Log, WindowViews
 
 #: How many triples go through views and operators at once: enough to make a call cheap, not more than a
 #: part of what the window holds (rows that went stay linked until the portion is done) or than caches like.
@@ -42,14 +44,19 @@ class WindowState:
     spec: WindowSpec
     since: int
     views: WindowViews
+    # the graphs of its events, where queries read them by name
+    graphs: EventGraphs | None = None
+    graph_readers: list[Query] = field(default_factory=list)
     wanted: Wanted[str] = field(default_factory=set)
     everything: bool = False
     # no other window reads the stream, so that what arrives has passed all the tests of this one
     alone: bool = True
     queries: list[Query] = field(default_factory=list)
     events: int = 0
-    # triples of the static graph that are part of this window for ever
+    # triples of the static graph that are part of this window for ever, and those of them that events hold as well:
+    # they change no answer and are content all the same
     fixed: NDArray[np.int32] = field(default_factory=lambda: np.zeros((0, 3), np.int32))
+    repeated: WindowViews | None = None
     # the latest end of content that was dropped because no query can use it
     unused_end: int = NO_END
     # of the last portion: times of the events, and of those with which a count window closed; where each event is
@@ -70,6 +77,12 @@ class WindowState:
             self.queries.append(query)
         self._summary = None
 
+    def open_graphs(self, dictionary: Dictionary) -> EventGraphs:
+        """Keep the graphs of its events apart as well."""
+        if self.graphs is None:
+            self.graphs = EventGraphs(dictionary, counting=self.spec.kind is WindowKind.COUNT)
+        return self.graphs
+
     def apply_each(self, events: EncodedEvents, order: ArrivalOrder, dictionary: Dictionary) -> None:
         """Apply the events of a portion one by one: each enters at its own instant and is gone at the next."""
         events = events.arrived_since(self.since)
@@ -79,9 +92,7 @@ class WindowState:
             events, instants = events.take(by_instant), instants[by_instant]
         self.event_time, self.instants = events.event_time, instants
         self.events += len(events)
-        triples, sign, first = self._usable(events, dictionary)
-        self.views.apply(triples, sign, first, instants, instants, instants + 1, order.end)
-        dictionary.retain(self.views.entered_terms())
+        self._put(events, instants, instants, instants + 1, order.end, dictionary)
 
     def apply(self, events: EncodedEvents, horizon: int, dictionary: Dictionary) -> None:
         """Apply the events of a portion and let time pass to `horizon`."""
@@ -95,7 +106,7 @@ class WindowState:
         The instants at which triples enter or leave its answer are the events of the stream.
         """
         self.alone = False  # no scanner has tested anything
-        told = derived.take(derived.change != PROLONG)
+        told = derived.take(derived.change < PROLONG)
         self.event_time = _instants([told.at])
         if self.spec.kind is not WindowKind.TIME:
             # an end is a number of events here: what leaves is deleted
@@ -113,16 +124,16 @@ class WindowState:
         return int(max(self.event_time.max(initial=NO_END), end[staying].max(initial=NO_END)))
 
     def _arrivals(self, derived: DerivedTriples) -> NDArray[np.int64]:
-        """When each triple entered: where it only lasts longer, that was before, in this portion or earlier."""
+        """When each triple entered: where it only gets another end, that was before, in this portion or earlier."""
         arrived: NDArray[np.int64] = derived.at.copy()
-        if not (derived.change == PROLONG).any():
+        if not (derived.change >= PROLONG).any():
             return arrived
         _, triple = distinct_rows(derived.triples)
         order = np.lexsort((np.arange(len(derived)), triple))
         change, triple = derived.change[order], triple[order]
         entered = np.maximum.accumulate(np.where(change == ENTER, np.arange(len(order)), 0))
         here = (change[entered] == ENTER) & (triple[entered] == triple)
-        longer = change == PROLONG
+        longer = change >= PROLONG
         arrived[order[longer & here]] = derived.at[order[entered[longer & here]]]
         earlier = order[longer & ~here]
         arrived[earlier] = self.views.arrival_times(derived.triples[earlier])
@@ -139,7 +150,6 @@ class WindowState:
     ) -> None:
         """Apply events; `end` is that of the validity of each one's triples, None for what the window says."""
         spec = self.spec
-        triples, sign, first = self._usable(events, dictionary)
         position = events.event_time
         if spec.kind is WindowKind.COUNT:
             position = self.events + np.arange(len(events))
@@ -147,28 +157,59 @@ class WindowState:
             self.closes = np.unique(events.event_time[(position + 1 - spec.range) % spec.step == 0])
         elif end is None:
             end = self._end(position)
+        first = self._put(events, events.event_time, position, end, horizon, dictionary)
         self.events += len(events)
         unused = end[events.event_size > np.diff(first)]
         if len(unused):
             self.unused_end = max(self.unused_end, int(unused.max()))
-        self.views.apply(triples, sign, first, events.event_time, position, end, horizon)
-        dictionary.retain(self.views.entered_terms())
 
-    def _usable(
-        self, events: EncodedEvents, dictionary: Dictionary
-    ) -> tuple[NDArray[np.int32], NDArray[np.int8], NDArray[np.int64]]:
-        """Triples, signs and firsts without what only other windows of the stream can use."""
+    def _put_named(
+        self,
+        events: EncodedEvents,
+        triples: NDArray[np.int32],
+        sign: NDArray[np.int8],
+        first: NDArray[np.int64],
+        at: NDArray[np.int64],
+        end: NDArray[np.int64],
+        horizon: int,
+    ) -> None:
+        """Let the graphs of events see them."""
+        assert self.graphs is not None
+        number = self.events if self.spec.kind is WindowKind.COUNT else None
+        named = NamedEvents(triples, sign, first, at, end, events.event_time, events.graph, number)
+        self.graphs.apply(named, horizon)
+
+    def _put(
+        self,
+        events: EncodedEvents,
+        at: NDArray[np.int64],
+        position: NDArray[np.int64],
+        end: NDArray[np.int64],
+        horizon: int,
+        dictionary: Dictionary,
+    ) -> NDArray[np.int64]:
+        """Put into the views what is usable of the events; where in that each event begins."""
+        usable = self._usable(events, dictionary)
+        if self.graphs is not None:
+            self._put_named(events, *_operations(events, usable), at, end, horizon)
+        if self.repeated is not None:  # what is static is there in any case: no event adds or deletes it
+            fixed = _among(events.triples, self.fixed)
+            self.repeated.apply(*_operations(events, usable & fixed), at, position, end, horizon)
+            usable &= ~fixed
+        triples, sign, first = _operations(events, usable)
+        self.views.apply(triples, sign, first, at, position, end, horizon)
+        dictionary.retain(self.views.entered_terms())
+        return first
+
+    def _usable(self, events: EncodedEvents, dictionary: Dictionary) -> NDArray[np.bool_]:
+        """Which triples are not only for other windows of the stream."""
         if self._summary is None:
             wanted = {triples.by(dictionary.constant) for triples in self.wanted}
             self._summary = Summary(wanted, keep_all=self.everything)
         usable = self._summary.usable(events.triples)
         if not self.alone:
             usable[usable] = self._passing(events.triples[usable], dictionary)
-        if len(self.fixed):  # what is static is there in any case: no event adds or deletes it
-            usable = usable & ~np.isin(_keys(events.triples), _keys(self.fixed))
-        if usable.all():
-            return events.triples, events.sign, events.event_first
-        return events.triples[usable], events.sign[usable], np.append(0, np.cumsum(usable))[events.event_first]
+        return usable
 
     def _passing(self, triples: NDArray[np.int32], dictionary: Dictionary) -> NDArray[np.bool_]:
         """Which of the triples pass the filters of this window's own queries."""
@@ -184,6 +225,7 @@ class WindowState:
     def fix(self, triples: NDArray[np.int32], dictionary: Dictionary) -> None:
         """Hold static triples for ever."""
         self.fixed = triples
+        self.repeated = self.views.like() if len(triples) else None
         self.views.fill_static(triples)
         dictionary.retain(self.views.entered_terms())
 
@@ -195,25 +237,79 @@ class WindowState:
         dictionary: Dictionary,
     ) -> None:
         """Hold the rows of a saved window."""
-        self.views.fill(triples, valid_from, valid_to)
+        fixed = np.zeros(len(triples), np.bool_)
+        if self.repeated is not None:
+            fixed = _among(triples, self.fixed)
+            self.repeated.fill(triples[fixed], valid_from[fixed], valid_to[fixed])
+        self.views.fill(triples[~fixed], valid_from[~fixed], valid_to[~fixed])
         dictionary.retain(self.views.entered_terms())
+
+    def content(self) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
+        """What events have put into the window, as `fill` takes it."""
+        parts = []
+        for views in self._all_views:
+            rows, columns = views.rows(), views.columns
+            rows = rows[columns.valid_to[rows] < FOREVER]  # what is static is there again with the query
+            triples = np.column_stack((columns.subject[rows], columns.predicate[rows], columns.object[rows]))
+            parts.append((triples, columns.valid_from[rows], columns.valid_to[rows]))
+        triples, valid_from, valid_to = map(np.concatenate, zip(*parts, strict=True))
+        return triples, valid_from, valid_to
+
+    @property
+    def _all_views(self) -> list[WindowViews]:
+        return [self.views] if self.repeated is None else [self.views, self.repeated]
+
+    @property
+    def logs(self) -> list[Log]:
+        """What the last portion changed in the content."""
+        return [views.log for views in self._all_views]
+
+    @property
+    def held(self) -> int:
+        """How many triples events have put into the window."""
+        return sum(views.live for views in self._all_views) - len(self.fixed)
 
     @property
     def last_end(self) -> int:
         """When the last content of a time window is over, `NO_END` if there is none."""
         if self.spec.kind is not WindowKind.TIME:
             return NO_END
-        return max(self.views.latest_end, self.unused_end)
+        named = NO_END if self.graphs is None else self.graphs.latest_end
+        return max(self.unused_end, named, *(views.latest_end for views in self._all_views))
 
     def held_terms(self) -> NDArray[np.int32]:
-        """The terms of all triples in the views, three for each."""
+        """The terms of all triples in the views, three for each, and the names of graphs."""
         rows, columns = self.views.rows(), self.views.columns
-        return np.concatenate([columns.subject[rows], columns.predicate[rows], columns.object[rows]])
+        names = np.zeros(0, np.int32) if self.graphs is None else self.graphs.held_terms()
+        return np.concatenate([columns.subject[rows], columns.predicate[rows], columns.object[rows], names])
+
+    def vacuum(self) -> NDArray[np.int32]:
+        """Forget the last portion; the terms of the triples that went, three for each."""
+        if self.graphs is not None:
+            self.graphs.vacuum()
+        if self.repeated is not None:
+            self.repeated.vacuum()
+        return self.views.vacuum()
+
+    @property
+    def nbytes(self) -> int:
+        return self.views.nbytes + (0 if self.graphs is None else self.graphs.nbytes)
 
 
-def _keys(triples: NDArray[np.int32]) -> NDArray[np.void]:
-    """Triples as values that can be compared as a whole."""
-    return np.ascontiguousarray(triples).view(np.dtype((np.void, 3 * triples.itemsize))).ravel()
+def _among(triples: NDArray[np.int32], others: NDArray[np.int32]) -> NDArray[np.bool_]:
+    """Which of the triples are among others."""
+    whole = np.dtype((np.void, 3 * triples.itemsize))
+    held, wanted = (np.ascontiguousarray(each).view(whole).ravel() for each in (triples, others))
+    return np.isin(held, wanted)
+
+
+def _operations(
+    events: EncodedEvents, which: NDArray[np.bool_]
+) -> tuple[NDArray[np.int32], NDArray[np.int8], NDArray[np.int64]]:
+    """Triples, signs and where each event begins, of some of the triples."""
+    if which.all():
+        return events.triples, events.sign, events.event_first
+    return events.triples[which], events.sign[which], np.append(0, np.cumsum(which))[events.event_first]
 
 
 class ArrivalOrder:
@@ -283,6 +379,10 @@ class Timeline:
         for state in list(self.windows):
             if query in state.queries:
                 state.queries.remove(query)
+                state.graph_readers = [reader for reader in state.graph_readers if reader is not query]
+                if not state.graph_readers and state.graphs is not None:
+                    self._dictionary.release(state.graphs.held_terms())
+                    state.graphs = None
                 if not state.queries:
                     self.windows.remove(state)
                     self._dictionary.release(state.held_terms())
@@ -291,12 +391,17 @@ class Timeline:
         """Apply the waiting events with times up to `limit`, then let time pass to `upto` (if given)."""
         released = self.reorder.release(limit)
         live = max((state.views.live for state in self.windows), default=0)
+        budget = min(max(live // 8, _LEAST_PORTION), _MOST_PORTION)
+        for state in self.windows:
+            if state.graphs is not None and released:
+                waiting = _events_for(state, released)
+                budget = min(budget, state.graphs.portion(waiting.graph, np.diff(waiting.event_first)))
         reached = NO_END
-        for events, last in _portions(released, min(max(live // 8, _LEAST_PORTION), _MOST_PORTION)):
+        for events, last in _portions(released, budget):
             yield from self._apply(events, last)
             reached = last
         for events_of_stream in released.values():
-            self._dictionary.release(events_of_stream.triples.ravel())
+            self._dictionary.release(events_of_stream.terms)
         self._dictionary.reclaim()
         if upto is not None and upto not in (NO_END, reached):
             yield from self._apply({}, upto)
@@ -326,7 +431,7 @@ class Timeline:
     def _forget_portion(self) -> None:
         """Give back the rows and the terms of what went."""
         for state in self.windows:
-            self._dictionary.release(state.views.vacuum())
+            self._dictionary.release(state.vacuum())
         self._dictionary.reclaim()
         self._check_limit()
 
@@ -347,14 +452,17 @@ class Timeline:
         if query.query.by_event:
             instants, events = _each_event(states, filled=query.query.report.policy is Policy.NON_EMPTY_CONTENT)
             return Progress(upto, events, empty, empty, empty, empty, instants)
-        logs = [state.views.log for state in states if state.spec.kind is WindowKind.TIME]
+        logs = [log for state in states if state.spec.kind is WindowKind.TIME for log in state.logs]
+        # what another event has too expires only in a graph
+        graphs = [state.graphs for state in states if query in state.graph_readers]
+        named = [each.views.versions.at for each in graphs if each is not None]
         held_at, held = empty, empty
         if query.query.report.policy is Policy.NON_EMPTY_CONTENT:
             held_at, held = _held(states)
         return Progress(
             upto=upto,
             events=_instants([state.event_time for state in states]),
-            expiries=_instants([log.at[log.kind == EXPIRED] for log in logs]),
+            expiries=_instants([*(log.at[log.kind == EXPIRED] for log in logs), *named]),
             count_closes=_instants([state.closes for state in states]),
             held_at=held_at,
             held=held,
@@ -432,7 +540,8 @@ def _events(derived: DerivedTriples, times: NDArray[np.int64]) -> EncodedEvents:
     """Derived triples as events: one for each of these times, or for each triple where these are theirs."""
     count = len(derived)
     first = np.arange(count + 1) if len(times) == count else np.append(np.searchsorted(derived.at, times), count)
-    return EncodedEvents(derived.triples, derived.change, first, times, np.diff(first), np.arange(len(times)))
+    nameless = np.zeros(len(times), np.int32)
+    return EncodedEvents(derived.triples, derived.change, first, times, np.diff(first), np.arange(len(times)), nameless)
 
 
 def _portions(released: dict[str, EncodedEvents], budget: int) -> Iterator[tuple[dict[str, EncodedEvents], int]]:
@@ -474,7 +583,7 @@ def _each_event(states: list[WindowState], *, filled: bool) -> tuple[NDArray[np.
     instants, first = np.unique(np.concatenate([state.instants for state in states]), return_index=True)
     times = np.concatenate([state.event_time for state in states])[first]
     if filled:
-        entered = [state.views.log.at[state.views.log.kind == ENTERED] for state in states]
+        entered = [log.at[log.kind == ENTERED] for state in states for log in state.logs]
         holding = np.isin(instants, np.concatenate(entered))
         instants, times = instants[holding], times[holding]
     return instants, times
@@ -482,10 +591,11 @@ def _each_event(states: list[WindowState], *, filled: bool) -> tuple[NDArray[np.
 
 def _held(states: list[WindowState]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """How many triples the windows held together, after each change of the last portion."""
-    at = np.concatenate([state.views.log.at for state in states])
-    change = np.sign(np.concatenate([state.views.log.kind for state in states])).astype(np.int64)
+    logs = [log for state in states for log in state.logs]
+    at = np.concatenate([log.at for log in logs])
+    change = np.sign(np.concatenate([log.kind for log in logs])).astype(np.int64)
     order = np.argsort(at, kind="stable")
-    now = sum(state.views.live - len(state.fixed) for state in states)
+    now = sum(state.held for state in states)
     steps = np.cumsum(change[order])
     before = now - (int(steps[-1]) if len(steps) else 0)
     return np.concatenate(([NO_END], at[order])), np.concatenate(([before], before + steps))

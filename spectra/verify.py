@@ -5,10 +5,11 @@ from __future__ import annotations
 import heapq
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
+from spectra.arrival import event_name
 from spectra.changes import OPS, ChangeBatch
 from spectra.dictionary.terms import canonical
 from spectra.oracle import Event, OracleAnswer, Triple, recompute
@@ -66,7 +67,8 @@ def verify(
         by_time = told[batch.query]
         for at, answer in _answers(batch):
             by_time.setdefault(at, Counter())[answer] += 1
-    events = all_events(sources, validate=validate)
+    only = "" if all(source.stream for source in sources) else engine.the_stream(None)
+    events = all_events(sources, only, validate=validate)
     derived: dict[str, list[Event]] = {}
     found = {}
     for timeline in engine.timelines:
@@ -124,15 +126,19 @@ def _answers(batch: ChangeBatch) -> Iterator[tuple[int, Answer]]:
         yield at, (OPS[op], what)
 
 
-def all_events(sources: Sequence[Source], *, validate: bool = False) -> list[Event]:
-    """The events of all sources in the order in which an engine sees them.
+def all_events(sources: Sequence[Source], only: str = "", *, validate: bool = False) -> list[Event]:
+    """The events of all sources in the order in which an engine sees them; `only` is the stream of one that says none.
 
     Each stream keeps its order; between streams the one that is behind comes first.
     """
     streams = []
     for source in sources:
         batches = source.batches(Summary.everything(), Quarantine(), validate=validate)
-        events = [event for batch in batches if batch is not None for event in events_of(batch, source.stream)]
+        stream = source.stream or only
+        events = [event for batch in batches if batch is not None for event in events_of(batch, stream)]
+        events = [
+            replace(event, graph=event.graph or event_name(stream, number)) for number, event in enumerate(events)
+        ]
         reached = accumulate((event.time for event in events), max)
         streams.append(list(zip(reached, events, strict=True)))
     return [event for _, event in heapq.merge(*streams, key=_reached)]

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from spectra.clock import FOREVER, NO_END
 from spectra.views.kernels.apply import (
+    ENTERED,
     NEVER,
     LogColumns,
     Timelist,
@@ -27,6 +28,7 @@ from spectra.views.kernels.apply import (
 )
 from spectra.views.kernels.index import grown_index, new_index
 from spectra.views.kernels.lookup import find_rows
+from spectra.views.kernels.relink import link_rows
 
 SUBJECT, PREDICATE, OBJECT = 1, 2, 4
 WHOLE = SUBJECT | PREDICATE | OBJECT
@@ -77,6 +79,10 @@ class WindowViews:
         self.log = _empty_log(1024)
         self._allocate(1024)
 
+    def like(self) -> WindowViews:
+        """Views of a window of the same kind that holds nothing."""
+        return WindowViews(counting=self.counting, any_order=self._any_order)
+
     def _allocate(self, rows: int) -> None:
         """Make room for `rows` rows."""
         old_rows = self._rows
@@ -123,15 +129,21 @@ class WindowViews:
         self._rows = rows
 
     def require(self, masks: Iterable[int]) -> None:
-        """Add indexes by these sets of columns (bits SUBJECT, PREDICATE, OBJECT) for an operator to use."""
+        """Add indexes by these sets of columns (bits SUBJECT, PREDICATE, OBJECT) for an operator to use.
+
+        Between two batches only: rows that went are not put into new indexes.
+        """
         missing = [mask for mask in dict.fromkeys(masks) if mask not in self._masks]
         if not missing:
             return
-        if self.live:
-            raise AssertionError("indexes are added before the first event")
         self._masks += missing
-        self._rows = 0
-        self._allocate(1024)
+        if self.live:
+            index = new_index(self._masks, self._rows, self.columns.lists.heads.shape[1])
+            link_rows(self.columns, index, self.rows())
+            self.columns = self.columns._replace(lists=index)
+        else:
+            self._rows = 0
+            self._allocate(1024)
 
     def index_of(self) -> NDArray[np.int64]:
         """For each set of bound columns the index to use: the largest one within that set, -1 for none."""
@@ -216,6 +228,16 @@ class WindowViews:
         )
         self.columns.valid_from[self.log.row] = valid_from[order]
 
+    def replay(self) -> None:
+        """Let the log say that all that is there has entered, before all time; until `vacuum`."""
+        rows = self.rows()
+        rows = rows[np.argsort(self.columns.valid_to[rows], kind="stable")]
+        if len(self.log.columns.at) < len(rows):
+            self.log = _empty_log(len(rows) + len(rows) // 2)
+        self.log.entries = len(rows)
+        self.log.at[:], self.log.kind[:], self.log.row[:] = NO_END, ENTERED, rows
+        self.columns.born[rows] = np.arange(1, len(rows) + 1)
+
     def _reserve(self, operations: int) -> None:
         """Room for the worst case of a batch, so that the kernel never runs out."""
         free = int(self.timelist.bounds[2])
@@ -233,8 +255,8 @@ class WindowViews:
             ring_ends[: last - first] = self.timelist.ends[held]
             self.timelist.bounds[0], self.timelist.bounds[1] = 0, last - first
             self.timelist = self.timelist._replace(rows=ring_rows, ends=ring_ends)
-        if len(self.timelist.touched) < operations:
-            room = max(1024, 2 * operations)
+        if len(self.timelist.touched) < 2 * operations:
+            room = max(1024, 4 * operations)
             self.timelist = self.timelist._replace(touched=np.zeros(room, np.int32))
             self.columns = self.columns._replace(
                 history_position=np.zeros(room, np.int32),

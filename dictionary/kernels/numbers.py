@@ -12,8 +12,8 @@ import numpy as np
 from spectra.jit import kernel
 
 _DATATYPE = np.frombuffer(b'"^^<http://www.w3.org/2001/XMLSchema#', np.uint8)
-_INTEGER = np.frombuffer(b"integer>", np.uint8)
-_DECIMAL = np.frombuffer(b"decimal>", np.uint8)
+INTEGER = np.frombuffer(b"integer>", np.uint8)
+DECIMAL = np.frombuffer(b"decimal>", np.uint8)
 _DOUBLE = np.frombuffer(b"double>", np.uint8)
 #: The powers of ten that are doubles.
 _POWERS = np.array([10.0**exponent for exponent in range(23)])
@@ -40,11 +40,11 @@ def read_number(text, begin, end, values, at):
         return False
     fraction = True
     exponent_allowed = False
-    if ends_with(text, begin, end, _INTEGER):
+    if ends_with(text, begin, end, INTEGER):
         fraction = False
-        stop = end - _INTEGER.shape[0]
-    elif ends_with(text, begin, end, _DECIMAL):
-        stop = end - _DECIMAL.shape[0]
+        stop = end - INTEGER.shape[0]
+    elif ends_with(text, begin, end, DECIMAL):
+        stop = end - DECIMAL.shape[0]
     elif ends_with(text, begin, end, _DOUBLE):
         exponent_allowed = True
         stop = end - _DOUBLE.shape[0]
@@ -110,3 +110,36 @@ def read_numbers(text, start, length, values, known):
     """The values of the spans that are such literals, and which are."""
     for span in range(start.shape[0]):
         known[span] = read_number(text, start[span], start[span] + length[span], values, span)
+
+
+#: What a literal is: none of these, an integer, a decimal or a double.
+OTHER, AN_INTEGER, A_DECIMAL, A_DOUBLE = 0, 1, 2, 3
+
+
+@kernel
+def read_digits(text, start, length, kinds, digits, places, values):
+    """What each span is; an integer or decimal as its digits and how many of them are behind the point, and the value.
+
+    `values` are doubles, as `read_numbers` has them.
+    """
+    for span in range(start.shape[0]):
+        begin, end = start[span], start[span] + length[span]
+        kinds[span] = OTHER
+        if not read_number(text, begin, end, values, span):
+            continue
+        if not ends_with(text, begin, end, INTEGER) and not ends_with(text, begin, end, DECIMAL):
+            kinds[span] = A_DOUBLE
+            continue
+        kinds[span] = AN_INTEGER if ends_with(text, begin, end, INTEGER) else A_DECIMAL
+        number, behind = np.int64(0), 0
+        seen_point = False
+        here = begin + 1
+        while text[here] != QUOTE:
+            if text[here] == POINT:
+                seen_point = True
+            elif ZERO <= text[here] <= NINE:
+                number = number * 10 + np.int64(text[here] - ZERO)
+                behind += seen_point
+            here += 1
+        digits[span] = -number if text[begin + 1] == MINUS else number
+        places[span] = behind

@@ -93,3 +93,10 @@ def xxh64(buffer, start, length):
     if total >> _word(63):
         return -np.int64(_MASK - total) - np.int64(1)
     return np.int64(total)
+
+
+@kernel
+def hash_spans(buffer, start, length, hashes):
+    """Fill `hashes` with those of spans of a buffer."""
+    for i in range(start.shape[0]):
+        hashes[i] = xxh64(buffer, start[i], length[i])

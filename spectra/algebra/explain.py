@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from spectra.algebra import nodes
-from spectra.algebra.nodes import Node, Source
+from spectra.algebra.nodes import Derived, Node, Source
 from spectra.sparql import syntax
 from spectra.sparql.syntax import (
     AlternativePath,
@@ -45,6 +45,9 @@ def label(node: Node) -> str:
             return f"Extend[?{variable} := {expression_text(expression)}]"
         case nodes.Copy(variable, of, _):
             return f"Copy[?{variable} of ?{of}]"
+        case nodes.EventGraphs(source, name, time, _):
+            columns = _term(name) if time is None else f"{_term(name)} ?{time}"
+            return f"EventGraphs[{columns}] {_source(source)}"
         case nodes.AntiJoin(_, _, keys):
             return f"AntiJoin[{_names(keys)}]"
         case nodes.Group(keys, aggregates, _):
@@ -63,6 +66,10 @@ def label(node: Node) -> str:
             return f"Fresh[{' '.join(labels)}]"
         case nodes.Values(names, rows):
             return f"Values[{_names(names)}] {len(rows)} rows"
+        case nodes.Now(variable, _):
+            return f"Now[?{variable}]"
+        case nodes.Drawn(drawn, _):
+            return f"Drawn[{', '.join(f'?{name} := {function}()' for name, function in drawn)}]"
         case nodes.Project(names, _):
             return f"Project[{_names(names)}]"
         case nodes.Construct(template, _):
@@ -80,10 +87,12 @@ def _term(term: syntax.Term) -> str:
     return str(term) if isinstance(term, Variable) else term
 
 
-def _source(source: Source) -> str:
+def _source(source: Source | Derived) -> str:
+    if isinstance(source, Derived):
+        return f"over {', '.join(name for name, _ in source.edges)}"
     if source.static:
         return f"static <{source.name}>" if source.name else "static"
-    return f"<{source.name}>"
+    return f"each event of <{source.name}>" if source.events else f"<{source.name}>"
 
 
 def path_text(path: PathExpression) -> str:

@@ -14,28 +14,36 @@ from itertools import count
 
 from spectra.algebra import nodes
 from spectra.algebra.nodes import Node, Source, pattern_of
-from spectra.algebra.outer import Outer, graph_terms, mentioned
-from spectra.errors import Place, UnsupportedError
+from spectra.algebra.outer import Outer, graph_terms, mentioned, reads_now
+from spectra.algebra.paths import matches_itself, may_be_empty, path_node
+from spectra.errors import Place, QueryError, UnsupportedError
 from spectra.sparql import syntax
-from spectra.sparql.query import ContinuousQuery, Form, Option, WindowKind
+from spectra.sparql.functions import BNODE_OF
+from spectra.sparql.query import ContinuousQuery, Form, Option, Policy, WindowKind
 from spectra.sparql.scope import visible
 from spectra.sparql.syntax import (
     AlternativePath,
     InversePath,
     Link,
     NegatedPropertySet,
-    OneOrMorePath,
     PathExpression,
     RepeatPath,
     SequencePath,
     Term,
     Variable,
-    ZeroOrMorePath,
-    ZeroOrOnePath,
 )
 
 _TRUE = '"true"^^<http://www.w3.org/2001/XMLSchema#boolean>'
 _FALSE = '"false"^^<http://www.w3.org/2001/XMLSchema#boolean>'
+
+#: The functions that give each solution another value, which it keeps.
+_DRAWN = ("RAND", "UUID", "STRUUID", "BNODE")
+
+#: The column of the time of the evaluation, and how those begin that have a blank node for each solution.
+_NOW, _BNODES = "_:now", "_:bnodes"
+
+#: The function that gives the time of the event whose graph has a name.
+EVENT_TIME = "<urn:spectra:time>"
 
 
 def from_sparql(query: ContinuousQuery) -> Node:
@@ -53,6 +61,13 @@ def from_sparql(query: ContinuousQuery) -> Node:
                 place=window.place,
                 hint="[ELEMENTS 1 STEP 1] holds the latest event, beside any other window.",
             )
+    kinds = {window.spec.kind for window in query.windows}
+    if reads_now(query) and query.report.policy is Policy.ON_WINDOW_CLOSE and len(kinds) > 1:
+        raise UnsupportedError(
+            "NOW() is not evaluated yet where windows that count events and others close",
+            place=query.windows[0].place,
+            hint="Report PERIODIC or ON_CONTENT_CHANGE.",
+        )
     translation = _Translation(query)
     if query.form is Form.CONSTRUCT:
         used = dict.fromkeys(t.name for triple in query.template for t in _terms(triple) if isinstance(t, Variable))
@@ -65,6 +80,9 @@ def from_sparql(query: ContinuousQuery) -> Node:
     if query.form is Form.ASK:
         return nodes.Project((), root)
     return root
+
+
+_BESIDE = "Write the two beside each other."
 
 
 def _terms(triple: syntax.TriplePattern) -> tuple[Term, Term, Term]:
@@ -92,10 +110,13 @@ class _Translation:
         match pattern:
             case syntax.Bgp(patterns):
                 graph = source if source is not None else Source("", static=True)
-                node = pattern_of(*(self._basic(part, graph, bags) for part in patterns))
+                parts = [self._basic(part, graph, bags) for part in patterns]
                 if outer is None:
-                    return node
-                self._refuse_empty_path(patterns, graph, outer)
+                    return pattern_of(*parts)
+                for at, part in enumerate(patterns):
+                    if isinstance(part, syntax.PathPattern):
+                        parts[at] = self._with_empty_path(part, parts[at], graph, outer)
+                node = pattern_of(*parts)
                 unsure = mentioned(patterns) - outer.node.certain
                 return outer.joined(node, unsure)
             case syntax.Join(left, right):
@@ -137,19 +158,30 @@ class _Translation:
             case syntax.Reduced(inner) | syntax.OrderBy(inner, _):
                 # REDUCED may keep all; the rows of one instant come in any order, without LIMIT it is the same bag
                 return self.node(inner, source, bags, outer)
+            case syntax.Windowed() if source is not None and source.events:
+                raise _unsupported(query, "WINDOW inside the GRAPH of an event", "WINDOW", _BESIDE)
             case syntax.Windowed(name, inner):
                 return self._graphs(name, [window.name for window in query.windows], inner, bags, outer, static=False)
             case syntax.Graph(name, inner):
                 if source is not None and not source.static:
-                    raise _unsupported(query, "GRAPH inside WINDOW (access to single events)", "GRAPH")
+                    return self._event_graphs(name, inner, source, bags, outer)
                 return self._graphs(name, list(query.static_named), inner, bags, outer, static=True)
             case syntax.Group():
                 return self._group(pattern, source)
             case syntax.Slice():
-                if outer is not None and outer.only({variable.name for variable in visible(pattern)}) is not None:
-                    keyword = "LIMIT" if "LIMIT" in query.places else "OFFSET"
-                    raise _unsupported(query, "EXISTS with LIMIT or OFFSET on variables of outside", keyword)
-                return self._slice(pattern, source)
+                seen = {variable.name for variable in visible(pattern)}
+                if outer is None or outer.only(seen) is None:
+                    return self._slice(pattern, source)
+                if pattern.limit == 0:
+                    return nodes.Values(tuple(sorted(seen)), ())
+                if not pattern.offset and seen <= set(outer.names) & outer.node.certain:
+                    # for each solution of outside all of these are equal
+                    return self.node(pattern.pattern, source, False, outer)
+                raise _unsupported(
+                    query,
+                    "EXISTS with LIMIT or OFFSET inside of it, on variables of outside,",
+                    "LIMIT" if "LIMIT" in query.places else "OFFSET",
+                )
             case syntax.Service():
                 raise UnsupportedError(
                     "SERVICE is refused: Spectra never opens a connection",
@@ -207,9 +239,9 @@ class _Translation:
             return node
         if variable == expression:
             return nodes.Project((*node.variables, variable.name), node)
-        variables = (*node.variables, variable.name)
-        node, expression = self._marked(expression, node, source)
-        node = nodes.Extend(variable.name, expression, node)
+        marked, expression = self._marked(expression, node, source)
+        variables = (*_kept(node, marked), variable.name)
+        node = nodes.Extend(variable.name, expression, marked)
         return node if node.variables == variables else nodes.Project(variables, node)
 
     # --- OPTIONAL, MINUS, EXISTS --------------------------------------------------------------
@@ -231,6 +263,13 @@ class _Translation:
 
     def _left_join(self, left: Node, right: Node, condition: syntax.Expression | None, source: Source | None) -> Node:
         """LeftJoin(a, b, c) = Filter(c, Join(a, b)) + those of a that no such pair is made of."""
+        if condition is not None and _draws(condition):
+            raise _unsupported(
+                self._query,
+                "RAND, UUID, STRUUID or BNODE in the FILTER of OPTIONAL",
+                "OPTIONAL",
+                "Give it to a variable by BIND before the FILTER.",
+            )
         matched = self._filter(condition, pattern_of(left, right), source)
         shared = frozenset(left.variables) & frozenset(right.variables)
         if condition is None and shared <= left.certain & right.certain:
@@ -259,7 +298,7 @@ class _Translation:
                 right = nodes.Copy(f"_:right {name}", name, right)
             pairs = pattern_of(of_left.values(shared), right)
             both = [
-                syntax.Call("&&", tuple(syntax.Call("BOUND", (Variable(n),)) for n in (of_left.identity(name), other)))
+                syntax.Call("&&", (_bound(of_left.identity(name)), _bound(other)))
                 for name in free
                 for other in (f"_:right {name}",)
             ]
@@ -281,7 +320,7 @@ class _Translation:
         if condition is None:
             return node
         for part in _conjuncts(condition):
-            if not _has_exists(part):
+            if not _needs_columns(part):
                 node = nodes.Filter(part, node)
                 continue
             negated = False
@@ -293,13 +332,13 @@ class _Translation:
                 node = self._without(outer, found) if negated != test.negated else self._with(outer, found)
             else:
                 marked, replaced = self._marked(part, node, source)
-                node = nodes.Project(node.variables, nodes.Filter(replaced, marked))
+                node = nodes.Project(_kept(node, marked), nodes.Filter(replaced, marked))
         return node
 
     def _marked(
         self, expression: syntax.Expression, node: Node, source: Source | None
     ) -> tuple[Node, syntax.Expression]:
-        """The solutions with the value of each EXISTS in a column, and the expression that reads those."""
+        """The solutions with columns for what depends on more than arguments, and the expression that reads those."""
         match expression:
             case syntax.Exists(pattern, negated):
                 outer, found = self._found(pattern, node, source)
@@ -310,36 +349,54 @@ class _Translation:
                     nodes.Extend(mark.name, syntax.Constant(no), self._without(outer, found)),
                 )
                 return nodes.Union(sides), mark
-            case syntax.Call(function, arguments) if _has_exists(expression):
+            case syntax.Call(function, arguments) if _needs_columns(expression):
                 replaced = []
                 for argument in arguments:
                     node, part = self._marked(argument, node, source)
                     replaced.append(part)
+                if function in (EVENT_TIME, "NOW", *_DRAWN):
+                    self._check_outside_of_events(function, source)
+                if function == EVENT_TIME:
+                    return self._event_time(replaced, node, source)
+                if function == "NOW":
+                    with_now = node if _NOW in node.variables else nodes.Now(_NOW, node)
+                    return with_now, Variable(_NOW)
+                if function in _DRAWN:
+                    return self._drawn(function, replaced, node)
                 return node, syntax.Call(function, tuple(replaced))
             case _:
                 return node, expression
 
     def _found(self, pattern: syntax.Pattern, node: Node, source: Source | None) -> tuple[Outer, Node]:
         """What EXISTS depends on in the solutions of a node, and for which of those values it holds."""
+        pattern = _unlimited(pattern)
         names = mentioned(pattern)
         outer = Outer(node, tuple(name for name in node.variables if name in names))
         found = outer.joined(self.node(pattern, source, False, outer), names)
         return outer, found
 
-    def _refuse_empty_path(
-        self, patterns: tuple[syntax.TriplePattern | syntax.PathPattern, ...], source: Source, outer: Outer
-    ) -> None:
+    def _with_empty_path(self, part: syntax.PathPattern, node: Node, source: Source, outer: Outer) -> Node:
         """With its value put in, a variable is a constant: an empty path matches it even outside the graph."""
-        known = graph_terms(outer.node, source)
-        for part in patterns:
-            if isinstance(part, syntax.PathPattern) and _may_be_empty(part.path):
-                if (mentioned((part.subject, part.object)) & set(outer.names)) - known:
-                    raise _unsupported(
-                        self._query,
-                        "a path that may be empty in EXISTS, from a variable that may be outside of its graph,",
-                        "EXISTS",
-                        "Use a path of at least one step, or match the variable in the same graph before.",
-                    )
+        ends = [end.name for end in (part.subject, part.object) if isinstance(end, Variable)]
+        names = [name for name in dict.fromkeys(ends) if name in outer.names]
+        # beside a constant that is there already only this constant matches
+        if len(ends) < 2 or not matches_itself(part.path) or graph_terms(outer.node, source).issuperset(names):
+            return node
+        values = outer.values(names)
+        empty: list[Node] = []
+        if len(set(ends)) == 1:
+            empty.append(nodes.Filter(_bound(ends[0]), values))
+        elif len(names) == 2:
+            same = syntax.Call("SAMETERM", (Variable(ends[0]), Variable(ends[1])))
+            empty.append(nodes.Filter(same, values))
+        for name, other in (ends, reversed(ends)):
+            if name in names and name != other and other not in outer.node.certain:
+                alone: Node = nodes.Filter(_bound(name), values)
+                if other in names:  # where it has no value it is a variable still
+                    alone = nodes.Filter(syntax.Call("!", (_bound(other),)), alone)
+                    alone = nodes.Project(tuple(column for column in values.variables if column != other), alone)
+                empty.append(nodes.Copy(other, name, alone))
+        return nodes.Union((outer.joined(node, names), *empty))
 
     # --- graphs and paths ---------------------------------------------------------------------
 
@@ -361,22 +418,89 @@ class _Translation:
             return nodes.Values(tuple(dict.fromkeys((*graph_names, *part.variables))), ())
         return branches[0] if len(branches) == 1 else nodes.Union(tuple(branches))
 
+    def _event_graphs(self, name: Term, inner: syntax.Pattern, source: Source, bags: bool, outer: Outer | None) -> Node:
+        """A pattern over each graph of a window's events."""
+        if source.events:
+            raise _unsupported(self._query, "GRAPH inside the GRAPH of an event", "GRAPH", _BESIDE)
+        within = Source(source.name, events=True)
+        found = self.node(inner, within, bags)
+        if outer is not None and not _is_join(inner, frozenset(outer.names)):
+            raise _unsupported(
+                self._query,
+                "EXISTS that puts variables of outside into OPTIONAL, MINUS, FILTER or SELECT in the GRAPH of an event",
+                "EXISTS",
+            )
+        if not isinstance(name, Variable) or name.name not in found.variables:
+            node: Node = nodes.EventGraphs(within, name, None, found)
+        else:
+            # the pattern has a variable of that name too: where both are bound they are equal
+            graph = self._hidden("graph")
+            names = nodes.Copy(name.name, graph.name, nodes.EventGraphs(within, graph, None, nodes.Pattern(())))
+            both = pattern_of(nodes.EventGraphs(within, graph, None, found), names)
+            node = nodes.Project(found.variables, both)
+        return node if outer is None else outer.joined(node, mentioned((name, inner)))
+
+    def _check_outside_of_events(self, function: str, source: Source | None) -> None:
+        if source is not None and source.events:
+            raise UnsupportedError(
+                f"{function} inside the GRAPH of an event is not evaluated",
+                place=self._query.places.get("GRAPH"),
+                detail="There, values depend on the triples of the event alone.",
+                hint="Write it behind the braces of GRAPH.",
+            )
+
+    def _drawn(self, function: str, arguments: list[syntax.Expression], node: Node) -> tuple[Node, syntax.Expression]:
+        """The solutions with a value of their own, and the expression that gives it.
+
+        `BNODE(string)` is a function of the string and of a blank node that the solution has, one for all its strings.
+        """
+        if not arguments:
+            column = self._hidden("drawn").name
+            return _with_drawn(node, column, function), Variable(column)
+        of_solution = next((name for name in node.variables if name.startswith(_BNODES)), None)
+        if of_solution is None:
+            of_solution = self._hidden("bnodes").name
+            node = _with_drawn(node, of_solution, function)
+        return node, syntax.Call(BNODE_OF, (Variable(of_solution), *arguments))
+
+    def _event_time(
+        self, arguments: list[syntax.Expression], node: Node, source: Source | None
+    ) -> tuple[Node, syntax.Expression]:
+        """The solutions with the time of the event whose graph has the name that the argument gives."""
+        if len(arguments) != 1:
+            raise QueryError(f"{EVENT_TIME} takes one argument, the name of an event's graph")
+        name, time = arguments[0], self._hidden("time")
+        if isinstance(name, Variable) and len(self._query.windows) == 1:
+            timed = _with_time(node, name, time)
+            if timed is not None:
+                return timed
+        if not isinstance(name, Variable) or name.name not in node.variables:
+            column = self._hidden("name")
+            node = nodes.Extend(column.name, name, node)
+            name = column
+        if name.name not in node.certain:  # what is unbound has no time, and is not bound by that of any event
+            column = self._hidden("name")
+            node = nodes.Copy(column.name, name.name, node)
+            name = column
+        events = [
+            nodes.EventGraphs(Source(window.name, events=True), name, time.name, nodes.Pattern(()))
+            for window in self._query.windows
+        ]
+        times: Node = events[0]
+        if len(events) > 1:  # of events with one name in several windows the latest
+            every = self._hidden("time")
+            events = [replace(each, time=every.name) for each in events]
+            latest = (time.name, syntax.Aggregate("MAX", every, False))
+            times = nodes.Group((name.name,), (latest,), nodes.Union(tuple(events)))
+        return self._left_join(node, times, None, source), time
+
     def _basic(self, part: syntax.TriplePattern | syntax.PathPattern, source: Source, bags: bool) -> Node:
         if isinstance(part, syntax.TriplePattern):
             return nodes.WScan(source, part.subject, part.predicate, part.object)
         # a simple path is one as a whole, so it cannot be put together from its parts
         if bags and Option.SIMPLE_PATHS not in self._query.options:
             return self._path_in_bags(part.subject, part.path, part.object, source)
-        return self._path_as_set(part.subject, part.path, part.object, source)
-
-    def _path_as_set(self, subject: Term, path: PathExpression, object_: Term, source: Source) -> Node:
-        match path:
-            case Link(predicate):
-                return nodes.WScan(source, subject, predicate, object_)
-            case InversePath(inner):
-                return self._path_as_set(object_, inner, subject, source)
-            case _:
-                return nodes.Path(source, subject, path, object_)
+        return path_node(source, part.subject, part.path, part.object)
 
     def _path_in_bags(self, subject: Term, path: PathExpression, object_: Term, source: Source) -> Node:
         match path:
@@ -417,14 +541,68 @@ class _Translation:
         return Variable(f"_:{kind}{next(self._fresh)}")
 
 
-def _has_exists(expression: syntax.Expression) -> bool:
+def _needs_columns(expression: syntax.Expression) -> bool:
+    """Whether a value depends on more than the values of variables."""
     match expression:
         case syntax.Exists():
             return True
-        case syntax.Call(_, arguments):
-            return any(_has_exists(argument) for argument in arguments)
+        case syntax.Call(function, arguments):
+            return function in (EVENT_TIME, "NOW", *_DRAWN) or any(_needs_columns(argument) for argument in arguments)
         case _:
             return False
+
+
+def _draws(expression: syntax.Expression) -> bool:
+    """Whether an expression gives each solution a value of its own."""
+    match expression:
+        case syntax.Call(function, arguments):
+            return function in _DRAWN or any(_draws(argument) for argument in arguments)
+        case _:
+            return False
+
+
+def _with_drawn(node: Node, column: str, function: str) -> Node:
+    if isinstance(node, nodes.Drawn):
+        return nodes.Drawn((*node.columns, (column, function)), node.input)
+    return nodes.Drawn(((column, function),), node)
+
+
+def _kept(node: Node, marked: Node) -> tuple[str, ...]:
+    """The columns of a node, and of those that were added to it the blank nodes of its solutions."""
+    added = [name for name in marked.variables if name.startswith(_BNODES) and name not in node.variables]
+    return (*node.variables, *added)
+
+
+def _is_join(pattern: syntax.Pattern, names: frozenset[str]) -> bool:
+    """Whether putting values for these variables into a pattern is the same as joining it with them."""
+    match pattern:
+        case syntax.Bgp(patterns):
+            empty = [part for part in patterns if isinstance(part, syntax.PathPattern) and may_be_empty(part.path)]
+            return not mentioned(tuple(empty)) & names
+        case syntax.Join(left, right) | syntax.Union_(left, right):
+            return _is_join(left, names) and _is_join(right, names)
+        case syntax.Filter(condition, syntax.Bgp() as inner) if not _needs_columns(condition):
+            return _is_join(inner, names) and mentioned(condition) & names <= mentioned(inner)
+        case _:
+            return not mentioned(pattern) & names
+
+
+def _with_time(node: Node, name: Variable, time: Variable) -> tuple[Node, Variable] | None:
+    """The node with a column for the time of the event that a variable names, where GRAPH binds it; and that column."""
+    match node:
+        case nodes.EventGraphs(_, of) if of == name:
+            return (replace(node, time=time.name), time) if node.time is None else (node, Variable(node.time))
+        case nodes.Pattern(inputs):
+            for at, part in enumerate(inputs):
+                if (timed := _with_time(part, name, time)) is not None:
+                    return pattern_of(*inputs[:at], timed[0], *inputs[at + 1 :]), timed[1]
+        case nodes.Filter() | nodes.Extend():
+            if (timed := _with_time(node.input, name, time)) is not None:
+                return replace(node, input=timed[0]), timed[1]
+        case nodes.Project(names, inner) if name.name in names:
+            if (timed := _with_time(inner, name, time)) is not None:
+                return nodes.Project(tuple(dict.fromkeys((*names, timed[1].name))), timed[0]), timed[1]
+    return None
 
 
 def _conjuncts(condition: syntax.Expression) -> Iterator[syntax.Expression]:
@@ -438,6 +616,21 @@ def _conjuncts(condition: syntax.Expression) -> Iterator[syntax.Expression]:
             yield part
 
 
+def _unlimited(pattern: syntax.Pattern) -> syntax.Pattern:
+    """A pattern that has a solution where this one has: some of the first so many are there if any are."""
+    match pattern:
+        case syntax.Slice(inner, 0, limit) if limit != 0:
+            return _unlimited(inner)
+        case syntax.Windowed() | syntax.Graph() | syntax.Project() | syntax.Distinct() | syntax.Reduced():
+            return replace(pattern, pattern=_unlimited(pattern.pattern))
+        case _:
+            return pattern
+
+
+def _bound(name: str) -> syntax.Call:
+    return syntax.Call("BOUND", (Variable(name),))
+
+
 def _nameable(node: Node) -> tuple[str, ...]:
     """The variables that a query can name."""
     return tuple(name for name in node.variables if not name.startswith("_:"))
@@ -446,19 +639,3 @@ def _nameable(node: Node) -> tuple[str, ...]:
 def _restored(node: Node, original: Node) -> Node:
     """The node with the columns that it had."""
     return node if node.variables == original.variables else nodes.Project(original.variables, node)
-
-
-def _may_be_empty(path: PathExpression) -> bool:
-    match path:
-        case ZeroOrMorePath() | ZeroOrOnePath():
-            return True
-        case RepeatPath(inner, low, _):
-            return low == 0 or _may_be_empty(inner)
-        case OneOrMorePath(inner) | InversePath(inner):
-            return _may_be_empty(inner)
-        case SequencePath(parts):
-            return all(_may_be_empty(part) for part in parts)
-        case AlternativePath(parts):
-            return any(_may_be_empty(part) for part in parts)
-        case _:
-            return False

@@ -7,7 +7,8 @@ SPARQL has on top of it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 from spectra.errors import InternalError
 from spectra.sparql.syntax import Aggregate, Expression, PathExpression, Term, TriplePattern, Variable
@@ -15,10 +16,29 @@ from spectra.sparql.syntax import Aggregate, Expression, PathExpression, Term, T
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A graph to match: a window by its IRI, or a static graph ("" is the default graph)."""
+    """A graph to match: a window by its IRI, or a static graph ("" is the default graph).
+
+    With `events`, each of the graphs of the window's events by itself, below an `EventGraphs`.
+    """
 
     name: str
     static: bool = False
+    events: bool = False
+
+
+#: The variables of derived edges, in any order.
+SUBJECT, OBJECT = Variable("_:s"), Variable("_:o")
+
+
+@dataclass(frozen=True, slots=True)
+class Derived:
+    """A graph whose edges are the solutions of other plans: for each label one, over `SUBJECT` and `OBJECT`."""
+
+    edges: tuple[tuple[str, Node], ...]
+
+    def __post_init__(self) -> None:
+        if any(set(node.variables) != {SUBJECT.name, OBJECT.name} for _, node in self.edges):
+            raise InternalError("an edge has a subject and an object")
 
 
 def _names(*terms: Term) -> tuple[str, ...]:
@@ -47,7 +67,7 @@ class WScan:
 class Path:
     """PATH: the pairs of terms that a path of one graph connects, each pair once."""
 
-    source: Source
+    source: Source | Derived
     subject: Term
     path: PathExpression
     object: Term
@@ -63,13 +83,12 @@ class Path:
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """PATTERN: the compatible combinations of all inputs; of none, the one empty solution."""
+    """PATTERN: the compatible combinations of all inputs; of none, the one empty solution.
+
+    A PATTERN below another says what is joined first; a query's own plan has none.
+    """
 
     inputs: tuple[Node, ...]
-
-    def __post_init__(self) -> None:
-        if any(isinstance(node, Pattern) for node in self.inputs):
-            raise InternalError("a PATTERN directly below a PATTERN is one PATTERN")
 
     @property
     def variables(self) -> tuple[str, ...]:
@@ -155,6 +174,35 @@ class Copy:
 
 
 @dataclass(frozen=True, slots=True)
+class EventGraphs:
+    """GRAPH inside WINDOW: the solutions over each graph of a window's events, with its name and its time.
+
+    `name` is a variable, or the IRI of the only graph to look at; `time` is a variable, None where nobody asks.
+    """
+
+    source: Source
+    name: Term
+    time: str | None
+    input: Node
+
+    def __post_init__(self) -> None:
+        if set(self._own) & set(self.input.variables):
+            raise InternalError("a graph's name or time is bound in it already")
+
+    @property
+    def _own(self) -> tuple[str, ...]:
+        return _names(self.name, *(() if self.time is None else (Variable(self.time),)))
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        return (*self.input.variables, *self._own)
+
+    @property
+    def certain(self) -> frozenset[str]:
+        return self.input.certain | frozenset(self._own)
+
+
+@dataclass(frozen=True, slots=True)
 class AntiJoin:
     """The solutions of `left` for which `right` has none with the same `keys`; MINUS, NOT EXISTS, OPTIONAL."""
 
@@ -185,6 +233,42 @@ class Values:
     @property
     def certain(self) -> frozenset[str]:
         return frozenset(name for at, name in enumerate(self.names) if all(row[at] is not None for row in self.rows))
+
+
+@dataclass(frozen=True, slots=True)
+class Now:
+    """NOW(): one more variable, the time of the evaluation."""
+
+    variable: str
+    input: Node
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        return (*self.input.variables, self.variable)
+
+    @property
+    def certain(self) -> frozenset[str]:
+        return self.input.certain | {self.variable}
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """The solutions with values of their own: `columns` are (variable, RAND, UUID, STRUUID or BNODE)."""
+
+    columns: tuple[tuple[str, str], ...]
+    input: Node
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(name for name, _ in self.columns)
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        return (*self.input.variables, *self.names)
+
+    @property
+    def certain(self) -> frozenset[str]:
+        return self.input.certain | frozenset(self.names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,8 +384,11 @@ Node = (
     | Union
     | Extend
     | Copy
+    | EventGraphs
     | AntiJoin
     | Values
+    | Now
+    | Drawn
     | Project
     | Distinct
     | Group
@@ -318,10 +405,33 @@ def children(node: Node) -> tuple[Node, ...]:
             return inputs
         case AntiJoin(left, right):
             return left, right
+        case Path(Derived(edges)):
+            return tuple(edge for _, edge in edges)
         case WScan() | Path() | Values():
             return ()
         case _:
             return (node.input,)
+
+
+def event_sources(node: Node) -> set[Source]:
+    """The windows that are read event by event."""
+    own = {node.source} if isinstance(node, EventGraphs) else set[Source]()
+    return own.union(*(event_sources(child) for child in children(node)))
+
+
+def with_children(node: Node, changed: Callable[[Node], Node]) -> Node:
+    """The same node over other inputs: what `changed` makes of each."""
+    match node:
+        case Pattern(inputs) | Union(inputs):
+            return replace(node, inputs=tuple(map(changed, inputs)))
+        case AntiJoin(left, right):
+            return replace(node, left=changed(left), right=changed(right))
+        case Path(Derived(edges)):
+            return replace(node, source=Derived(tuple((label, changed(edge)) for label, edge in edges)))
+        case WScan() | Path() | Values():
+            return node
+        case _:
+            return replace(node, input=changed(node.input))
 
 
 def pattern_of(*nodes: Node) -> Node:

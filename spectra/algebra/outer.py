@@ -13,7 +13,8 @@ from dataclasses import dataclass, fields, is_dataclass
 
 from spectra.algebra import nodes
 from spectra.algebra.nodes import Node, Source, pattern_of
-from spectra.sparql.syntax import Variable
+from spectra.sparql.query import ContinuousQuery
+from spectra.sparql.syntax import Call, Variable
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +66,11 @@ class Outer:
 def mentioned(part: object) -> frozenset[str]:
     """The names of all variables in a piece of syntax."""
     return frozenset(found.name for found in _walk(part) if isinstance(found, Variable))
+
+
+def reads_now(query: ContinuousQuery) -> bool:
+    """Whether a query asks for the time of its evaluations."""
+    return any(isinstance(part, Call) and part.function == "NOW" for part in _walk(query.pattern))
 
 
 def _walk(part: object) -> Iterator[object]:

@@ -59,6 +59,12 @@ def _paths(query: ContinuousQuery, pattern: syntax.Pattern, source: Source) -> I
             yield from _paths(query, right, source)
         case syntax.Minus(left, _):
             yield from _paths(query, left, source)
+        case syntax.Graph() if not source.static and any(_paths(query, pattern.pattern, source)):
+            raise UnsupportedError(
+                "WITH PATHS in the GRAPH of an event is not evaluated yet",
+                place=query.places.get("GRAPH"),
+                hint="Match the path in WINDOW, without GRAPH.",
+            )
         case syntax.Windowed(name, inner) | syntax.Graph(name, inner):
             static = isinstance(pattern, syntax.Graph)
             if not isinstance(name, Variable):

@@ -10,10 +10,11 @@ from typing import NamedTuple
 
 from spectra.errors import QueryError
 from spectra.oracle.dataset import Triple
+from spectra.oracle.expressions import EVENT_TIME
 from spectra.oracle.walk import walk
 from spectra.oracle.windows import Content, Event, WindowHistory, in_time_order
 from spectra.sparql.query import ContinuousQuery, Policy, WindowKind
-from spectra.sparql.syntax import Graph, Windowed
+from spectra.sparql.syntax import Call, Graph, Variable, Windowed
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,13 +64,18 @@ class Schedule:
         self.updates = updates
         self.events = in_time_order(arrivals, max(window.spec.lateness for window in query.windows))
         self.times = [event.time for event in self.events]
-        event_graphs = any(
-            isinstance(inner, Graph)
-            for node in walk(query.pattern)
-            if isinstance(node, Windowed)
-            for inner in walk(node)
-        )
-        self.windows = [WindowHistory(window, self.events, event_graphs=event_graphs) for window in query.windows]
+        nodes = list(walk(query.pattern))
+        timed = any(isinstance(node, Call) and node.function == EVENT_TIME for node in nodes)
+        named = {
+            node.name
+            for node in nodes
+            if isinstance(node, Windowed) and any(isinstance(inner, Graph) for inner in walk(node))
+        }
+        every = timed or any(isinstance(name, Variable) for name in named)
+        self.windows = [
+            WindowHistory(window, self.events, event_graphs=every or f"<{window.name}>" in named)
+            for window in query.windows
+        ]
         self.time_windows = [window for window in self.windows if window.window.spec.kind is WindowKind.TIME]
         self.count_windows = [window for window in self.windows if window.window.spec.kind is WindowKind.COUNT]
         #: The events of the streams that the query reads.

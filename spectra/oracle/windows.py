@@ -11,10 +11,14 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from spectra.clock import FOREVER
 from spectra.oracle.dataset import Triple
 from spectra.sparql.query import Window, WindowKind
+
+#: What is there until an end.
+_Held = TypeVar("_Held", Triple, str)
 
 #: +1 and a triple that arrives, or -1 and one that is deleted.
 Operation = tuple[int, Triple]
@@ -48,12 +52,14 @@ def in_time_order(arrivals: Iterable[Event], lateness: int) -> list[Event]:
 class Content:
     """The triples of a window at an instant, each with the end of its validity if nothing more happens.
 
-    `events` has the same for the graphs of events by name, `times` the time of the latest event of a name.
+    `events` has the same for the graphs of events by name. Of each name that the window holds an event of, `times` has
+    the time of the latest one, and `held` when that one is over.
     """
 
     triples: dict[Triple, int]
     events: dict[str, dict[Triple, int]]
     times: dict[str, int]
+    held: dict[str, int]
 
     def signature(self) -> object:
         """What an answer can depend on: equal for contents that differ only in when they end."""
@@ -62,18 +68,18 @@ class Content:
 
     def ends(self) -> set[int]:
         """The instants at which something of this content expires."""
-        graphs = [self.triples, *self.events.values()]
-        return {end for graph in graphs for end in graph.values() if end != FOREVER}
+        ends = [self.triples.values(), self.held.values(), *(graph.values() for graph in self.events.values())]
+        return {end for each in ends for end in each if end != FOREVER}
 
     def later(self, instant: int) -> Content:
         """What is left of the content at a later instant when nothing arrives until then."""
-        events = {name: _after(graph, instant) for name, graph in self.events.items()}
-        events = {name: graph for name, graph in events.items() if graph}
-        return Content(_after(self.triples, instant), events, {name: self.times[name] for name in events})
+        held = _after(self.held, instant)
+        events = {name: _after(self.events[name], instant) for name in held}
+        return Content(_after(self.triples, instant), events, {name: self.times[name] for name in held}, held)
 
 
-def _after(graph: dict[Triple, int], instant: int) -> dict[Triple, int]:
-    return {triple: end for triple, end in graph.items() if end > instant}
+def _after(ends: dict[_Held, int], instant: int) -> dict[_Held, int]:
+    return {what: end for what, end in ends.items() if end > instant}
 
 
 class WindowHistory:
@@ -97,7 +103,12 @@ class WindowHistory:
         triples: dict[Triple, int] = {}
         graphs: dict[str, dict[Triple, int]] = {}
         times: dict[str, int] = {}
+        held: dict[str, int] = {}
         for event, end in self._held(instant, applied):
+            named = self.event_graphs and event.graph and end > instant
+            if named:
+                graphs.setdefault(event.graph, {})
+                times[event.graph], held[event.graph] = event.time, end
             for sign, triple in event.operations:
                 if sign < 0:
                     triples.pop(triple, None)
@@ -105,12 +116,10 @@ class WindowHistory:
                         graph.pop(triple, None)
                 elif end > instant:
                     triples[triple] = max(end, triples.get(triple, end))
-                    if self.event_graphs and event.graph:
-                        graph = graphs.setdefault(event.graph, {})
+                    if named:
+                        graph = graphs[event.graph]
                         graph[triple] = max(end, graph.get(triple, end))
-                        times[event.graph] = event.time
-        graphs = {name: graph for name, graph in graphs.items() if graph}
-        return Content(triples, graphs, {name: times[name] for name in graphs})
+        return Content(triples, graphs, times, held)
 
     def _held(self, instant: int, applied: int) -> Iterator[tuple[Event, int]]:
         """The events that still matter, of the first `applied` of all streams, with the end of their arrivals."""

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spectra.dictionary.spans import Spans
+from spectra.planner.arithmetic import Comparison
 from spectra.sparql.expressions import Context, compile_expression
 from spectra.sparql.syntax import Call, Constant, Expression, Variable
 
@@ -29,18 +30,19 @@ _TURNED = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 class Condition:
     """Whether an expression's effective boolean value is true; an error is not.
 
-    A comparison of numbers with a constant is decided in a kernel, `&&` and `||` by their parts, the rest by the
-    expression, once for each combination of terms as long as its decision is kept.
+    A comparison of numbers with a constant is decided in a kernel, one of sums, differences and products by columns,
+    `&&` and `||` by their parts, the rest by the expression, once for each combination of terms as long as its
+    decision is kept.
     """
 
     def __init__(self, expression: Expression, base: str | None = None) -> None:
         compiled = compile_expression(expression, base=base)
         self.variables = compiled.variables
-        self.deterministic = compiled.deterministic
         self._holds = compiled.holds
         self._context = Context()
         self._known: dict[tuple[str, ...], bool] = {}
         self._comparison = _with_number(expression)
+        self._arithmetic = _of_numbers(expression) if self._comparison is None else None
         self._parts: list[tuple[Condition, list[int]]] = []
         self._all = isinstance(expression, Call) and expression.function == "&&"
         if isinstance(expression, Call) and expression.function in ("&&", "||"):
@@ -52,14 +54,19 @@ class Condition:
         """For each of so many rows; a column for each of `variables`."""
         if self._parts:
             return self._of_parts(columns, rows)
+        if self._arithmetic is not None:
+            decided, known = self._arithmetic.decide(columns)
+            others = np.flatnonzero(~known)
+            decided[others] = self._one_by_one([column.take(others) for column in columns], len(others))
+            return decided
         if self._comparison is None:
             return self._one_by_one(columns, rows)
         compare, constant = self._comparison
         values, known = columns[0].numbers()
-        decided: NDArray[np.bool_] = compare(values, constant)
+        holds: NDArray[np.bool_] = compare(values, constant)
         others = np.flatnonzero(~known)
-        decided[others] = self._one_by_one([columns[0].take(others)], len(others))
-        return decided
+        holds[others] = self._one_by_one([columns[0].take(others)], len(others))
+        return holds
 
     def _of_parts(self, columns: Sequence[Spans], rows: int) -> NDArray[np.bool_]:
         decided = np.full(rows, self._all)
@@ -80,6 +87,14 @@ class Condition:
                 self._known.clear()
             known = self._known[texts] = self._holds([text or None for text in texts], self._context)
         return known
+
+
+def _of_numbers(expression: Expression) -> Comparison | None:
+    """The comparison of two expressions of numbers."""
+    match expression:
+        case Call(function, (left, right)) if function in _COMPARISONS:
+            return Comparison.of(_COMPARISONS[function], left, right)
+    return None
 
 
 def _with_number(expression: Expression) -> tuple[Callable[[Any, Any], Any], float] | None:

@@ -4,8 +4,11 @@ One variable of the query is chosen, and every solution belongs to the shard tha
 variable is bound to. The division is a selection, and is pushed down to the leaves:
 
     owned(A ⋈ B) = owned(A) ⋈ owned(B)    owned(A ∪ B) = owned(A) ∪ owned(B)    …
+    owned(A ▷ B) = owned(A) ▷ owned(B)    owned(γ(A)) = γ(owned(A))
 
-where `owned` keeps the solutions that bind the variable to an owned term or do not bind it. So a leaf that
+where `owned` keeps the solutions that bind the variable to an owned term or do not bind it. An anti-join (OPTIONAL,
+MINUS, EXISTS) compares solutions that agree on its keys, so its right side is divided where the variable is one of
+these; a group has one owner where the variable is one of its keys. So a leaf that
 has the variable gives only what its shard owns, and a path that starts from it grows only the trees of owned
 roots; a leaf that does not have it is evaluated in full on every shard. The variable is one that every
 solution binds, so every solution has exactly one owner.
@@ -23,14 +26,19 @@ from itertools import combinations_with_replacement
 import numpy as np
 from numpy.typing import NDArray
 
+from spectra.algebra.outer import reads_now
 from spectra.dictionary.hashing import hash_text
 from spectra.planner.physical import turned, wanted_triples
 from spectra.planner.plans import (
+    AntiJoinPlan,
     ConstructPlan,
+    CopyPlan,
     DistinctPlan,
     ExtendPlan,
     FilterPlan,
+    GroupPlan,
     HashJoinPlan,
+    NowPlan,
     OwnedPlan,
     PhysicalPlan,
     ProjectPlan,
@@ -128,7 +136,7 @@ def sees_everything(query: ContinuousQuery) -> bool:
     """Whether it shows when a triple comes or goes that no pattern matches: then nothing may be dropped."""
     policy = query.report.policy
     return policy is Policy.NON_EMPTY_CONTENT or (
-        policy is Policy.ON_CONTENT_CHANGE and query.output is OutputOperator.RSTREAM
+        policy is Policy.ON_CONTENT_CHANGE and (query.output is OutputOperator.RSTREAM or reads_now(query))
     )
 
 
@@ -153,10 +161,16 @@ def _owned(plan: PhysicalPlan, variable: str, shard: int, shards: int) -> Physic
             return replace(plan, left=below(left), right=below(right))
         case UnionPlan(parts):
             return UnionPlan(tuple(below(part) for part in parts))
-        case FilterPlan() | ExtendPlan() | DistinctPlan():
+        case AntiJoinPlan(left, right, keys):
+            return replace(plan, left=below(left), right=below(right) if variable in keys else right)
+        case FilterPlan() | DistinctPlan():
+            return replace(plan, input=below(plan.input))
+        case ExtendPlan() | CopyPlan() | NowPlan() if plan.variable != variable:
             return replace(plan, input=below(plan.input))
         case ProjectPlan(names, inner) if variable in names:  # otherwise, inside it is another variable
             return ProjectPlan(names, below(inner))
+        case GroupPlan() if variable in plan.keys:
+            return replace(plan, input=below(plan.input))
         case _:
             return plan
 
@@ -202,10 +216,16 @@ def _certain(plan: PhysicalPlan) -> frozenset[str]:
             return _certain(left) | _certain(right)
         case UnionPlan(parts):
             return frozenset.intersection(*(_certain(part) for part in parts)) if parts else frozenset()
-        case FilterPlan() | ExtendPlan() | DistinctPlan():
+        case AntiJoinPlan(left, _, _):
+            return _certain(left)
+        case FilterPlan() | DistinctPlan():
             return _certain(plan.input)
+        case ExtendPlan() | CopyPlan() | NowPlan():
+            return _certain(plan.input) - {plan.variable}
         case ProjectPlan(names, inner):
             return _certain(inner) & frozenset(names)
+        case GroupPlan(keys, _, inner):
+            return _certain(inner) & frozenset(keys)
         case _:
             return frozenset()
 

@@ -10,10 +10,12 @@ from spectra.algebra.nodes import Source, WScan
 from spectra.planner.plans import (
     AntiJoinPlan,
     DistinctPlan,
+    DrawnPlan,
     FilterPlan,
     FreshPlan,
     GroupPlan,
     HashJoinPlan,
+    NowPlan,
     OwnedPlan,
     PatternOperator,
     PhysicalPlan,
@@ -28,7 +30,7 @@ from spectra.sparql.syntax import Variable
 PatternChoice = Literal["auto", "tpjoin", "siblings", "recompute"]
 
 #: What looks at the solutions it has told before.
-_LOOK_BACK = (HashJoinPlan, AntiJoinPlan, DistinctPlan, GroupPlan, SlicePlan, FreshPlan)
+_LOOK_BACK = (HashJoinPlan, AntiJoinPlan, DistinctPlan, GroupPlan, SlicePlan, FreshPlan, DrawnPlan, NowPlan)
 
 _COMPARISONS = ("=", "!=", "<", "<=", ">", ">=")
 

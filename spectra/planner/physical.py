@@ -8,11 +8,13 @@ that nobody above asks for are not carried.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import lru_cache
 from typing import Literal
 
 from spectra.algebra import nodes
 from spectra.algebra.explain import expression_text, label, path_text
 from spectra.algebra.nodes import Node, Source
+from spectra.algebra.paths import matches_itself
 from spectra.automata import OTHER, Dfa, inverse, is_conflict_free, longest_word, minimal_dfa
 from spectra.errors import UnsupportedError
 from spectra.planner.atomic import atomic_filters, decidable_conditions
@@ -20,13 +22,17 @@ from spectra.planner.plans import (
     AntiJoinPlan,
     ConstructPlan,
     CopyPlan,
+    DerivedPathPlan,
     DistinctPlan,
+    DrawnPlan,
+    EventGraphsPlan,
     ExtendPlan,
     FilterPlan,
     FreshPlan,
     GroupPlan,
     HashJoinPlan,
     ImplicitPlan,
+    NowPlan,
     OwnedPlan,
     PathOperator,
     PhysicalPlan,
@@ -42,18 +48,18 @@ from spectra.planner.plans import (
 from spectra.sparql import syntax
 from spectra.sparql.expressions import variables_of
 from spectra.sparql.syntax import (
-    AlternativePath,
     Expression,
-    InversePath,
-    OneOrMorePath,
     PathExpression,
-    RepeatPath,
     Term,
     Variable,
-    ZeroOrMorePath,
-    ZeroOrOnePath,
 )
 from spectra.views.summary import Wanted, WantedTriples
+
+#: The column of the terms that tell solutions apart.
+_ROW = "_:row"
+
+#: Stands for the graph of a path over derived edges, which is that path's own.
+DERIVED = Source("derived")
 
 
 def physical_plan(node: Node, needed: frozenset[str] | None = None) -> PhysicalPlan:
@@ -70,16 +76,24 @@ def physical_plan(node: Node, needed: frozenset[str] | None = None) -> PhysicalP
             return ExtendPlan(variable, expression, physical_plan(inner, below))
         case nodes.Copy(variable, of, inner):
             return CopyPlan(variable, of, physical_plan(inner, (needed - {variable}) | {of}))
+        case nodes.EventGraphs(source, name, time, inner):
+            kept_time = time if time in needed else None
+            return EventGraphsPlan(source, name, kept_time, physical_plan(inner, needed & frozenset(inner.variables)))
         case nodes.AntiJoin(left, right, keys):
             columns = ProjectPlan(keys, physical_plan(right, frozenset(keys)))
             return AntiJoinPlan(physical_plan(left, needed | frozenset(keys)), columns, keys)
         case nodes.Values():
             return ValuesPlan(node)
+        case nodes.Now(variable, inner):
+            return NowPlan(variable, physical_plan(inner, needed - {variable}))
+        case nodes.Drawn():
+            return _drawn(node)
         case nodes.Project(names, inner):
             kept = tuple(name for name in names if name in needed)
             return ProjectPlan(kept, physical_plan(inner, frozenset(kept) & frozenset(inner.variables)))
         case nodes.Distinct(inner):
-            return DistinctPlan(physical_plan(inner))
+            plan = physical_plan(inner)
+            return plan if plan.keyed else DistinctPlan(plan)
         case nodes.Group(keys, aggregates, inner):
             kept_aggregates = tuple(part for part in aggregates if part[0] in needed)
             return GroupPlan(keys, kept_aggregates, physical_plan(inner, _grouped(keys, kept_aggregates, inner)))
@@ -98,6 +112,18 @@ def physical_plan(node: Node, needed: frozenset[str] | None = None) -> PhysicalP
                 if isinstance(term, Variable)
             }
             return ConstructPlan(template, physical_plan(inner, frozenset(used) & frozenset(inner.variables)))
+
+
+def _drawn(node: nodes.Drawn) -> PhysicalPlan:
+    """Values of their own for solutions that a term of its own tells apart, whatever is asked for above.
+
+    So all who read these solutions read the same ones. Columns that no query can name tell them apart as well.
+    """
+    plan = physical_plan(node.input)
+    for name in node.input.variables:
+        if name.startswith("_:"):
+            plan = CopyPlan(f"row {name}", name, plan)
+    return ProjectPlan(node.variables, DrawnPlan(_ROW, node.columns, FreshPlan((_ROW,), plan)))
 
 
 def _grouped(
@@ -170,7 +196,8 @@ def _parts(node: Node) -> tuple[list[Node], list[Expression]]:
             parts: list[Node] = []
             filters: list[Expression] = []
             for child in inputs:
-                if isinstance(child, nodes.Filter) and not _movable(child):
+                # what is a PATTERN of its own is joined before
+                if isinstance(child, nodes.Pattern) or (isinstance(child, nodes.Filter) and not _movable(child)):
                     parts.append(child)
                     continue
                 child_parts, child_filters = _parts(child)
@@ -195,9 +222,23 @@ def _movable(node: nodes.Filter) -> bool:
 
 
 def _part(node: Node, needed: frozenset[str]) -> PhysicalPlan:
-    if isinstance(node, nodes.Path):
-        return _path(node)
-    return physical_plan(node, needed)
+    match node:
+        case nodes.Path(nodes.Derived(edges)):
+            path = _path(replace(node, source=DERIVED))
+            # the empty path matches the terms of all edges
+            followed = {label.predicate for label in path.dfa.labels}
+            used = {name: edge for name, edge in edges if name in followed or path.empty == "terms"} or dict(edges)
+            return DerivedPathPlan(path, tuple(used), tuple(map(_edges, used.values())))
+        case nodes.Path():
+            return _path(node)
+        case _:
+            return physical_plan(node, needed)
+
+
+def _edges(node: Node) -> PhysicalPlan:
+    """The plan of derived edges, each once."""
+    plan = physical_plan(node)
+    return plan if plan.keyed else DistinctPlan(plan)
 
 
 def _with_filters(
@@ -217,30 +258,20 @@ def _path(node: nodes.Path, *, backward: bool | None = None) -> SPathPlan:
         backward = isinstance(node.subject, Variable) and not isinstance(node.object, Variable)
     path = inverse(node.path) if backward else node.path
     root, target = (node.object, node.subject) if backward else (node.subject, node.object)
-    dfa = minimal_dfa(path)
+    source = node.source
+    assert isinstance(source, Source)
+    dfa = _dfa(path)
     empty: Literal["none", "constant", "terms"] = "none"
     if dfa.accepts_empty:
         with_constant = not (isinstance(root, Variable) and isinstance(target, Variable))
-        empty = "constant" if with_constant and _matches_itself(path) else "terms"
-    return SPathPlan(node.source, root, target, dfa, empty, backward, node.path)
+        empty = "constant" if with_constant and matches_itself(path) else "terms"
+    return SPathPlan(source, root, target, dfa, empty, backward, node.path)
 
 
-def _matches_itself(path: PathExpression) -> bool:
-    """Whether a constant at an end matches itself even where the graph does not have it.
-
-    So it is for `*` and `?`. A sequence goes through a variable, which ranges over the graph's terms.
-    """
-    match path:
-        case ZeroOrMorePath() | ZeroOrOnePath():
-            return True
-        case RepeatPath(_, low, _) if low == 0:
-            return True
-        case RepeatPath(inner, 1, _) | OneOrMorePath(inner) | InversePath(inner):
-            return _matches_itself(inner)
-        case AlternativePath(parts):
-            return any(_matches_itself(part) for part in parts)
-        case _:
-            return False
+@lru_cache(1024)
+def _dfa(path: PathExpression) -> Dfa:
+    """The automaton of a path, which is a part of many plans."""
+    return minimal_dfa(path)
 
 
 # --- what a plan reads, and what it looks like ----------------------------------------------
@@ -254,10 +285,11 @@ def with_implicit_windows(plan: PhysicalPlan) -> PhysicalPlan:
     waiting = [plan]
     while waiting:
         part = waiting.pop()
-        if isinstance(part, AntiJoinPlan | GroupPlan | SlicePlan | FreshPlan):
+        if isinstance(part, AntiJoinPlan | GroupPlan | SlicePlan | FreshPlan | NowPlan):
             raise UnsupportedError(
                 "WITH IMPLICIT WINDOWS is for queries whose solutions only leave as time passes",
-                detail="OPTIONAL, MINUS, NOT EXISTS, aggregates, LIMIT and blank nodes of a template are not such.",
+                detail="OPTIONAL, MINUS, NOT EXISTS, aggregates, LIMIT, blank nodes of a template, NOW, RAND, UUID, "
+                "STRUUID and BNODE are not such.",
             )
         waiting += inputs(part)
     return ImplicitPlan(plan.input if isinstance(plan, DistinctPlan) else plan)
@@ -274,6 +306,8 @@ def with_path_operator(plan: PhysicalPlan, operator: PathOperator) -> PhysicalPl
     """The same plan with one operator for all paths."""
     if isinstance(plan, SPathPlan):
         return replace(plan, operator=operator)
+    if isinstance(plan, DerivedPathPlan):
+        plan = replace(plan, path=replace(plan.path, operator=operator))
     return with_inputs(plan, lambda below: with_path_operator(below, operator))
 
 
@@ -311,7 +345,7 @@ def _conditions_below(plan: PhysicalPlan, conditions: frozenset[Expression]) -> 
             return (conditions,) * len(parts)
         case AntiJoinPlan():
             return conditions, frozenset()
-        case ExtendPlan() | CopyPlan() | OwnedPlan() | DistinctPlan():
+        case ExtendPlan() | CopyPlan() | EventGraphsPlan() | NowPlan() | OwnedPlan() | DistinctPlan():
             return (conditions,)
         case ProjectPlan(names, _):  # what is not projected may have the name of another variable above
             return (frozenset(condition for condition in conditions if set(variables_of(condition)) <= set(names)),)
@@ -331,46 +365,66 @@ def _conflicts(dfa: Dfa) -> str:
     return "may conflict" if longest is None else f"may conflict, at most {longest} edges"
 
 
+def _path_line(plan: SPathPlan) -> str:
+    names = " ".join(f"?{name}" for name in plan.variables)
+    end = "object" if plan.backward else "subject"
+    text = f"{plan.operator}({names}) {path_text(plan.path)}: {plan.dfa.states} states, trees from the {end}"
+    if plan.operator == "rspq":
+        text += f", {_conflicts(plan.dfa)}"
+    if plan.empty != "none":
+        text += f", empty path matches {'the terms of the graph' if plan.empty == 'terms' else 'the constant'}"
+    return text
+
+
 def explain_physical(plan: PhysicalPlan, depth: int = 0) -> str:
     """The physical plan as indented text."""
+    head, *details = operator_lines(plan)
+    lines = [f"{'  ' * depth}{head}", *(f"{'  ' * (depth + 1)}{line}" for line in details)]
+    return "\n".join([*lines, *(explain_physical(below, depth + 1) for below in inputs(plan))])
+
+
+def operator_lines(plan: PhysicalPlan) -> list[str]:
+    """What the operator of a plan is and does, and what it reads of a graph, line by line."""
     names = " ".join(f"?{name}" for name in plan.variables)
     match plan:
         case TpJoinPlan(_, scans, _):
-            text = f"{plan.operator}({names})"
-            text += "".join(f"\n{'  ' * (depth + 1)}{label(scan)}" for scan in scans)
-            text += "".join(f"\n{'  ' * (depth + 1)}compare[{expression_text(c)}]" for c in plan.comparisons)
+            compared = [f"compare[{expression_text(condition)}]" for condition in plan.comparisons]
+            return [f"{plan.operator}({names})", *map(label, scans), *compared]
         case SPathPlan():
-            end = "object" if plan.backward else "subject"
-            text = f"{plan.operator}({names}) {path_text(plan.path)}: {plan.dfa.states} states, trees from the {end}"
-            if plan.operator == "rspq":
-                text += f", {_conflicts(plan.dfa)}"
-            if plan.empty != "none":
-                text += f", empty path matches {'the terms of the graph' if plan.empty == 'terms' else 'the constant'}"
+            return [_path_line(plan)]
+        case DerivedPathPlan(path, labels, _):
+            return [f"{_path_line(path)}, over derived {', '.join(labels)}"]
         case HashJoinPlan(left, right, certain):
             shared = [name for name in left.variables if name in right.variables]
             loose = [name for name in shared if name not in certain]
             text = f"hash_join on {' '.join(f'?{n}' for n in shared if n in certain) or 'nothing'}"
-            text += f", compatible {' '.join(f'?{name}' for name in loose)}" if loose else ""
+            return [text + (f", compatible {' '.join(f'?{name}' for name in loose)}" if loose else "")]
         case FilterPlan(condition, _):
-            text = label(nodes.Filter(condition, nodes.Pattern(()))).replace("Filter", "filter")
+            return [label(nodes.Filter(condition, nodes.Pattern(()))).replace("Filter", "filter")]
         case ExtendPlan(variable, expression, _):
-            text = label(nodes.Extend(variable, expression, nodes.Pattern(()))).replace("Extend", "extend")
+            return [label(nodes.Extend(variable, expression, nodes.Pattern(()))).replace("Extend", "extend")]
         case GroupPlan(keys, aggregates, _):
-            text = label(nodes.Group(keys, aggregates, nodes.Pattern(()))).replace("Group", "group")
+            return [label(nodes.Group(keys, aggregates, nodes.Pattern(()))).replace("Group", "group")]
         case SlicePlan(sliced, _):
-            text = label(sliced).replace("Slice", "slice")
+            return [label(sliced).replace("Slice", "slice")]
         case FreshPlan(labels, _):
-            text = f"fresh {' '.join(labels)}"
+            return [f"fresh {' '.join(labels)}"]
         case CopyPlan(variable, of, _):
-            text = f"copy ?{variable} of ?{of}"
+            return [f"copy ?{variable} of ?{of}"]
+        case EventGraphsPlan(source, name, time, _):
+            event_graphs = label(nodes.EventGraphs(source, name, time, nodes.Pattern(())))
+            return [event_graphs.replace("EventGraphs", "event_graphs")]
         case AntiJoinPlan(_, _, keys):
-            text = f"anti_join on {' '.join(f'?{name}' for name in keys) or 'nothing'}"
+            return [f"anti_join on {' '.join(f'?{name}' for name in keys) or 'nothing'}"]
+        case NowPlan(variable, _):
+            return [f"now ?{variable}"]
+        case DrawnPlan(_, columns, _):
+            return [f"drawn {', '.join(f'?{name} := {function}()' for name, function in columns)}"]
         case ValuesPlan(values):
-            text = label(values).replace("Values", "values")
+            return [label(values).replace("Values", "values")]
         case OwnedPlan(variable, shard, shards, _):
-            text = f"owned by ?{variable}, shard {shard} of {shards}"
+            return [f"owned by ?{variable}, shard {shard} of {shards}"]
         case ProjectPlan():
-            text = f"project({names})"
+            return [f"project({names})"]
         case _:
-            text = type(plan).__name__.removesuffix("Plan").lower()
-    return "\n".join([f"{'  ' * depth}{text}", *(explain_physical(below, depth + 1) for below in inputs(plan))])
+            return [type(plan).__name__.removesuffix("Plan").lower()]

@@ -16,10 +16,10 @@ from spectra.sparql.syntax import Expression, PathExpression, Term, Variable
 PatternOperator = Literal["tpjoin", "siblings", "recompute"]
 
 #: The operators that find the pairs of a path.
-PathOperator = Literal["spath", "rapq", "rspq"]
+PathOperator = Literal["spath", "rapq", "rspq", "columns", "condense", "landmark"]
 
 #: What a caller may ask for where paths may repeat vertices.
-PathChoice = Literal["auto", "spath", "rapq"]
+PathChoice = Literal["auto", "spath", "rapq", "columns", "condense", "landmark"]
 
 
 class _AsBelow:
@@ -100,6 +100,23 @@ class SPathPlan:
 
 
 @dataclass(frozen=True, slots=True)
+class DerivedPathPlan:
+    """A path over the solutions of other plans: `inputs` has for each of `labels` its edges, each once."""
+
+    path: SPathPlan
+    labels: tuple[str, ...]
+    inputs: tuple[PhysicalPlan, ...]
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        return self.path.variables
+
+    @property
+    def keyed(self) -> bool:
+        return True
+
+
+@dataclass(frozen=True, slots=True)
 class HashJoinPlan(_WithCopies):
     left: PhysicalPlan
     right: PhysicalPlan
@@ -139,6 +156,21 @@ class CopyPlan(_WithCopies):
 
 
 @dataclass(frozen=True, slots=True)
+class EventGraphsPlan(_WithCopies):
+    """The input's solutions over each graph of a window's events; `name` is a variable or the only graph's IRI."""
+
+    source: Source
+    name: Term
+    time: str | None
+    input: PhysicalPlan
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        name = (self.name.name,) if isinstance(self.name, Variable) else ()
+        return (*self.input.variables, *name, *(() if self.time is None else (self.time,)))
+
+
+@dataclass(frozen=True, slots=True)
 class AntiJoinPlan(_WithCopies):
     left: PhysicalPlan
     right: PhysicalPlan
@@ -165,6 +197,31 @@ class ValuesPlan(_WithCopies):
     @property
     def variables(self) -> tuple[str, ...]:
         return self.values.names
+
+
+@dataclass(frozen=True, slots=True)
+class NowPlan(_WithCopies):
+    """The input's solutions with the time of the evaluation."""
+
+    variable: str
+    input: PhysicalPlan
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        return (*self.input.variables, self.variable)
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnPlan(_WithCopies):
+    """The input's solutions, told apart by their `label`, with values that each keeps while it is there."""
+
+    label: str
+    columns: tuple[tuple[str, str], ...]
+    input: PhysicalPlan
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        return (*self.input.variables, *(name for name, _ in self.columns))
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,13 +300,17 @@ class ImplicitPlan(_AsBelow, _WithCopies):
 PhysicalPlan = (
     TpJoinPlan
     | SPathPlan
+    | DerivedPathPlan
     | HashJoinPlan
     | FilterPlan
     | ExtendPlan
     | CopyPlan
+    | EventGraphsPlan
     | AntiJoinPlan
     | UnionPlan
     | ValuesPlan
+    | NowPlan
+    | DrawnPlan
     | OwnedPlan
     | ProjectPlan
     | DistinctPlan
@@ -266,7 +327,7 @@ def inputs(plan: PhysicalPlan) -> tuple[PhysicalPlan, ...]:
     match plan:
         case HashJoinPlan(left, right, _) | AntiJoinPlan(left, right, _):
             return left, right
-        case UnionPlan(parts):
+        case UnionPlan(parts) | DerivedPathPlan(_, _, parts):
             return parts
         case TpJoinPlan() | SPathPlan() | ValuesPlan():
             return ()
@@ -279,8 +340,8 @@ def with_inputs(plan: PhysicalPlan, changed: Callable[[PhysicalPlan], PhysicalPl
     match plan:
         case HashJoinPlan(left, right, _) | AntiJoinPlan(left, right, _):
             return replace(plan, left=changed(left), right=changed(right))
-        case UnionPlan(parts):
-            return UnionPlan(tuple(map(changed, parts)))
+        case UnionPlan(parts) | DerivedPathPlan(_, _, parts):
+            return replace(plan, inputs=tuple(map(changed, parts)))
         case TpJoinPlan() | SPathPlan() | ValuesPlan():
             return plan
         case _:
@@ -292,5 +353,7 @@ def sources(plan: PhysicalPlan) -> set[Source]:
     match plan:
         case TpJoinPlan() | SPathPlan():
             return {plan.source}
+        case EventGraphsPlan():
+            return {plan.source, *sources(plan.input)}
         case _:
             return set().union(*(sources(below) for below in inputs(plan)))

@@ -78,7 +78,7 @@ def expected(case: Case, query: ContinuousQuery, mode: Mode, *, drain: bool = Tr
     return lines_of_oracle(
         recompute(
             query,
-            [event.for_oracle() for event in case.events],
+            case.oracle_events(),
             static=case.oracle_static(query),
             drain=drain,
             mode=mode,
@@ -96,26 +96,59 @@ def tells_until(query: ContinuousQuery) -> bool:
 
     It must where solutions only leave as time passes. Where one may also enter because something else expires, a
     row tells when its present derivation ends. That is when it leaves if one operator at most lets solutions
-    enter so, and no two derivations give one solution.
+    enter so, and no two of its solutions become one above it; what is below it only leaves as time passes.
     """
     nodes = list(walk(query.pattern))
+    if any(isinstance(node, syntax.Call) and node.function == "NOW" for node in nodes):
+        return False  # what reads the time of an evaluation may be another with the next
     unsteady = [node for node in nodes if isinstance(node, _UNSTEADY)]
     if not unsteady:
         return True
-    if len(unsteady) > 1 or query.form is not Form.SELECT or any(isinstance(node, _MERGING) for node in nodes):
+    if len(unsteady) > 1 or query.form is not Form.SELECT:
         return False
-    if any(isinstance(node, syntax.Slice) and node.offset for node in nodes):
-        return False
-    keeps_all = all(visible(n.pattern) <= set(n.variables) for n in nodes if isinstance(n, syntax.Project))
-    terms = [term for n in nodes if isinstance(n, syntax.TriplePattern) for term in (n.subject, n.predicate, n.object)]
-    return keeps_all and not any(isinstance(term, syntax.Variable) and term.name.startswith("_:") for term in terms)
+    above, top = _down_to(query.pattern, unsteady[0])
+    merges = any(isinstance(node, _MERGING) for node in above) or any(
+        isinstance(node, syntax.Project) and not visible(node.pattern) <= set(node.variables) for node in above
+    )
+    match top:
+        case None:  # below a join, say: there must be nothing that could make solutions equal
+            projected = [node for node in nodes if isinstance(node, syntax.Project)]
+            merges = any(not visible(node.pattern) <= set(node.variables) for node in projected)
+            merges |= any(isinstance(node, _MERGING) or _is_hidden(node) for node in nodes)
+        case syntax.LeftJoin(left, right):
+            # with a match and without it a solution is another one
+            merges |= visible(right) <= visible(left) or any(isinstance(n, _MERGING) for n in walk(right))
+    return not merges
+
+
+def _is_hidden(node: object) -> bool:
+    return isinstance(node, syntax.Variable) and node.name.startswith("_:")
+
+
+def _down_to(node: syntax.Pattern, unsteady: object) -> tuple[list[syntax.Pattern], syntax.Pattern | None]:
+    """The patterns over one other from the top down to the one that is unsteady or has it in its expression."""
+    above: list[syntax.Pattern] = []
+    while node is not unsteady:
+        match node:
+            case syntax.Filter(expression, below) | syntax.Extend(below, _, expression):
+                if any(part is unsteady for part in walk(expression)):
+                    return above, node
+            case syntax.Project(below) | syntax.OrderBy(below) | syntax.Distinct(below) | syntax.Reduced(below):
+                pass
+            case syntax.Windowed(_, below):
+                pass
+            case _:
+                return above, None
+        above.append(node)
+        node = below
+    return above, node
 
 
 # --- feeding --------------------------------------------------------------------------------
 
 
 def batch_of(event: StreamEvent) -> EventBatch:
-    return from_triples(event.stream, event.time, event.added, event.deleted)
+    return from_triples(event.stream, event.time, event.added, event.deleted, event.graph)
 
 
 def fed_in_batches(
@@ -147,7 +180,9 @@ def pushed(engine: Engine, events: Sequence[StreamEvent], *, drain: bool = True)
     """The events through `push`, one by one."""
     told: list[Line] = []
     for event in events:
-        told += lines_of_changes(engine.push(event.added, at=event.time, deleted=event.deleted, stream=event.stream))
+        told += lines_of_changes(
+            engine.push(event.added, at=event.time, deleted=event.deleted, stream=event.stream, graph=event.graph)
+        )
     return told + lines_of_batches(engine.drain() if drain else engine.finish())
 
 
@@ -234,6 +269,7 @@ def check(
     path: PathChoice = "auto",
     *,
     lazy: bool = True,
+    cores: int = 1,
 ) -> int:
     """Compare the case in each mode of feeding, with these operators; the number of comparisons."""
     query = case.query()
@@ -242,7 +278,7 @@ def check(
     for mode in modes:
         if mode == "push" and not may_push(case, query):
             continue
-        engine = Engine(pattern=pattern, path=path, lazy=lazy)
+        engine = Engine(pattern=pattern, path=path, lazy=lazy, cores=cores)
         engine.register(query, static=case.static)
         if mode == "push":
             told = pushed(engine, case.events, drain=drain)

@@ -10,7 +10,9 @@ import random
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import count
 
+from spectra.arrival import event_name
 from spectra.clock import date_time
 from spectra.dictionary.terms import canonical
 from spectra.oracle import Event, Triple
@@ -111,11 +113,13 @@ class StreamEvent:
     stream: str
     deleted: tuple[Triple, ...] = ()
     added: tuple[Triple, ...] = ()
+    graph: str = ""
 
-    def for_oracle(self) -> Event:
+    def for_oracle(self, number: int = 0) -> Event:
+        """The event as the oracle takes it; `number` is its number in its stream."""
         operations = [(-1, _canonical(triple)) for triple in self.deleted]
         operations += [(1, _canonical(triple)) for triple in self.added]
-        return Event(self.time, tuple(operations), self.stream)
+        return Event(self.time, tuple(operations), self.stream, self.graph or event_name(self.stream, number))
 
 
 def _canonical(triple: Triple) -> Triple:
@@ -143,6 +147,11 @@ class Case:
         merged = set().union(*(given[name] for name in query.static))
         return {"": merged, **{f"<{name}>": given[name] for name in query.static_named}}
 
+    def oracle_events(self) -> list[Event]:
+        """The events as the oracle takes them."""
+        numbers: dict[str, count[int]] = {}
+        return [event.for_oracle(next(numbers.setdefault(event.stream, count()))) for event in self.events]
+
     def __str__(self) -> str:
         lines = [f"seed {self.seed}", self.text]
         if self.range is not None:
@@ -152,7 +161,7 @@ class Case:
         for event in self.events:
             rows = [f"-{_shown(triple)}" for triple in event.deleted]
             rows += [f"+{_shown(triple)}" for triple in event.added]
-            lines.append(f"{event.time:>6} {_short(event.stream)} {' '.join(rows)}")
+            lines.append(f"{event.time:>6} {_short(event.stream)} {_short(event.graph)} {' '.join(rows)}")
         return "\n".join(lines)
 
 
@@ -271,8 +280,20 @@ def random_events(rng: random.Random, shape: Shape) -> tuple[StreamEvent, ...]:
 class _Grammar:
     """Group graph patterns of limited size; what BIND computes gets a variable of its own."""
 
-    def __init__(self, rng: random.Random, windows: Sequence[str], graphs: Sequence[str]) -> None:
+    def __init__(
+        self,
+        rng: random.Random,
+        windows: Sequence[str],
+        graphs: Sequence[str],
+        *,
+        events: bool = False,
+        now: bool = False,
+    ) -> None:
+        """`events`: WINDOW may have GRAPH inside, and expressions ask for the times of events; `now`: for NOW()."""
         self.rng = rng
+        self.events = events
+        self.now = now
+        self.in_event = False
         self.windows = windows
         self.graphs = graphs
         self.variables = [f"?{name}" for name in "xyzuv"[: rng.choice((2, 3, 4, 4, 5))]]
@@ -281,7 +302,7 @@ class _Grammar:
         self.computed = 0
         self.blanks = 0
         self.budget = rng.choice((1, 1, 2, 2, 3, 4, 5))
-        self.in_exists = False  # there, empty paths and LIMIT are refused where they depend on the outside
+        self.in_exists = False  # there, LIMIT is refused where it depends on the outside, and in GRAPH an empty path
         self.unsteady = rng.choice((0, 0, 1, 1, 1, 2, 3))
 
     def variable(self) -> str:
@@ -311,15 +332,15 @@ class _Grammar:
         if kind == 5:
             return self.negated()
         if kind == 6:
-            low = rng.randrange(int(self.in_exists), 3)
+            low = rng.randrange(int(self.in_exists and self.events), 3)
             counts = (
                 f"{low}",
                 f"{low},{low + rng.randrange(3)}",
                 f"{low},",
-                f"{low},{low + 1}" if self.in_exists else f",{low + 1}",
+                f"{low},{low + 1}" if self.in_exists and self.events else f",{low + 1}",
             )
             return f"{self.primary(depth - 1)}{{{rng.choice(counts)}}}"
-        return f"{self.primary(depth - 1)}{'+' if self.in_exists else rng.choice('*+?+*')}"
+        return f"{self.primary(depth - 1)}{'+' if self.in_exists and self.events else rng.choice('*+?+*')}"
 
     def primary(self, depth: int) -> str:
         inner = self.path(depth)
@@ -385,8 +406,20 @@ class _Grammar:
             return self.variable()
         return self.path(self.rng.choice((1, 1, 2, 2, 3)))
 
+    def event_time(self) -> str:
+        """The time of an event, or of what is none."""
+        name = self.rng.choice(("?e", "?e", self.bound(), f"ex:{self.rng.choice(('e0', 'e1', 'a'))}"))
+        return f"<urn:spectra:time>({name})"
+
     def condition(self, depth: int = 2) -> str:
         rng = self.rng
+        if self.now and not self.in_event and rng.random() < 0.4:
+            other = rng.choice((f'"{date_time(rng.randrange(40))}"^^xsd:dateTime', self.bound(), self.event_time()))
+            left = rng.choice(("NOW()", "NOW()", "SECONDS(NOW()) * 1000"))
+            return f"{left} {rng.choice(('<', '>=', '!='))} {rng.choice((other, other, rng.randrange(60)))}"
+        if self.events and not self.in_event and rng.random() < 0.3:
+            other = rng.choice((f'"{date_time(rng.randrange(40))}"^^xsd:dateTime', self.event_time()))
+            return f"{self.event_time()} {rng.choice(('=', '<', '>=', '!='))} {other}"
         if depth and rng.random() < 0.3:
             kind = rng.randrange(3)
             if kind == 0:
@@ -425,6 +458,10 @@ class _Grammar:
         return self.node() if self.rng.random() < 0.7 else self.rng.choice(CONSTANTS)
 
     def expression(self) -> str:
+        if self.now and not self.in_event and self.rng.random() < 0.4:
+            return self.rng.choice(("NOW()", "SECONDS(NOW())", f"IF(NOW() = NOW(), {self.bound()}, 1 / 0)"))
+        if self.events and not self.in_event and self.rng.random() < 0.3:
+            return self.event_time()
         left, right = self.bound(), self.rng.choice((self.bound, self.constant))()
         return self.rng.choice(
             (
@@ -593,7 +630,29 @@ class _Grammar:
             name = f"ex:{rng.choice(('g0', 'g1'))}" if which < 0.7 else rng.choice(("?g", self.variable()))
             return f"GRAPH {name} {{ {self.group(max(0, depth - 1), self.graph_element)} }}"
         name = f"ex:{rng.choice(self.windows)}" if rng.random() < 0.88 else rng.choice(("?w", self.variable()))
-        return f"WINDOW {name} {{ {self.group(max(0, depth - 1), self.graph_element)} }}"
+        inside = self.event_element if self.events else self.graph_element
+        return f"WINDOW {name} {{ {self.group(max(0, depth - 1), inside)} }}"
+
+    def event_element(self, depth: int) -> str:
+        """What may stand inside WINDOW where events are asked for by name."""
+        if self.in_event or self.rng.random() < 0.3:
+            return self.graph_element(depth)
+        name = self.rng.choice(("?e", "?e", "?e", "?f", self.variable(), "ex:e0", "ex:a"))
+        if self.in_exists:
+            return f"GRAPH {name} {{ {self.basic()} }}"
+        self.in_event = True
+        kind = self.rng.random()
+        if kind < 0.05:
+            inner = ""
+        elif kind < 0.25:
+            inner = self.sub_select(lambda: self.group(0, self.graph_element))
+        elif kind < 0.35:
+            inner = self.union(lambda: self.group(0, self.graph_element))
+        else:
+            inner = self.group(depth, self.graph_element)
+        self.in_event = False
+        self.used += [name] if name.startswith("?") else []
+        return f"GRAPH {name} {{ {inner} }}"
 
 
 def _head_and_tail(grammar: _Grammar, rng: random.Random) -> tuple[str, str]:
@@ -618,6 +677,7 @@ def _head(grammar: _Grammar, rng: random.Random) -> str:
     if rng.random() < 0.4:
         return f"SELECT {modifier}*"
     kept = rng.sample(grammar.variables, rng.randrange(1, len(grammar.variables) + 1))
+    kept += ["?e"] if grammar.events else []
     if rng.random() < 0.15:
         kept.append(f"({grammar.expression()} AS ?computed)")
     return f"SELECT {modifier}{' '.join(kept)}"
@@ -665,11 +725,11 @@ def _windows(rng: random.Random) -> _Brackets:
     return _Brackets("\n".join(clauses), tuple(names), Shape(range_, step, t0, lateness, tuple(dict.fromkeys(streams))))
 
 
-def random_case(seed: int) -> Case:
-    """The case of a seed: always the same."""
+def random_case(seed: int, *, events: bool = False, now: bool = False) -> Case:
+    """The case of a seed: always the same. With `events` it reads single events of its windows, with `now` NOW()."""
     rng = random.Random(seed)
-    if rng.random() < 0.12:
-        return _plain(rng, seed)
+    if rng.random() < 0.12 and not events:
+        return _plain(rng, seed, now=now)
     output = rng.choice(OUTPUTS)
     brackets = _windows(rng)
     static: dict[str, tuple[Triple, ...]] = {}
@@ -681,7 +741,7 @@ def random_case(seed: int) -> Case:
         for graph in rng.sample(("g0", "g1"), rng.choice((0, 1, 2))):
             clauses.append(f"FROM NAMED ex:{graph}")
             static[f"{EX}{graph}"] = tuple(random_triple(rng) for _ in range(rng.randrange(6)))
-    grammar = _Grammar(rng, brackets.names, tuple(static))
+    grammar = _Grammar(rng, brackets.names, tuple(static), events=events, now=now)
     body = grammar.group(rng.choice((0, 1, 1, 2)), grammar.element)
     head, tail = _head_and_tail(grammar, rng)
     text = "\n".join(
@@ -694,12 +754,16 @@ def random_case(seed: int) -> Case:
         ]
     )
     shape = replace(brackets.shape, patterns=tuple(grammar.patterns))
-    return Case(seed, text, None, None, random_events(rng, shape), static)
+    made = random_events(rng, shape)
+    if events:
+        names = rng.choice((("",), ("", iri("e0")), (iri("e0"), iri("e1"), iri("a"), "_:b0")))
+        made = tuple(replace(event, graph=rng.choice(names)) for event in made)
+    return Case(seed, text, None, None, made, static)
 
 
-def _plain(rng: random.Random, seed: int) -> Case:
+def _plain(rng: random.Random, seed: int, *, now: bool) -> Case:
     """Plain SPARQL, which the caller gives a range and a step."""
-    grammar = _Grammar(rng, (), ())
+    grammar = _Grammar(rng, (), (), now=now)
     body = grammar.group(rng.choice((0, 1, 2)), grammar.graph_element)
     head, tail = _head_and_tail(grammar, rng)
     step = rng.choice((1, 2, 5, 10))

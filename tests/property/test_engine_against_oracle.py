@@ -179,7 +179,7 @@ def check_snapshots(case: Case) -> int:
     registered = engine.register(query, static=case.static)
     accepted: list[int] = []
     for at, event in enumerate(case.events):
-        engine.push(event.added, at=event.time, deleted=event.deleted, stream=event.stream)
+        engine.push(event.added, at=event.time, deleted=event.deleted, stream=event.stream, graph=event.graph)
         if not accepted or event.time >= case.events[accepted[-1]].time:
             accepted.append(at)
         if not any(case.events[i].stream in registered.streams for i in accepted):
@@ -202,7 +202,8 @@ def check_snapshots(case: Case) -> int:
 
 
 def present_answer(case: Case, query: ContinuousQuery, accepted: list[int]) -> Counter[object]:
-    events = [case.events[at].for_oracle() for at in accepted]
+    every = case.oracle_events()
+    events = [every[at] for at in accepted]
     schedule = Schedule(query, events, drain=False, push=True)
     now = events[-1].time
     contents = schedule.contents(Evaluation(now, True, len(events), now))
@@ -211,7 +212,11 @@ def present_answer(case: Case, query: ContinuousQuery, accepted: list[int]) -> C
         TripleSet(static.pop("")),
         {name: TripleSet(triples) for name, triples in static.items()},
         {
-            f"<{window.name}>": WindowGraphs(TripleSet(content.triples))
+            f"<{window.name}>": WindowGraphs(
+                TripleSet(content.triples),
+                {name: TripleSet(graph) for name, graph in content.events.items()},
+                content.times,
+            )
             for window, content in zip(query.windows, contents, strict=True)
         },
     )

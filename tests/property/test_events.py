@@ -35,14 +35,18 @@ PATHS: tuple[PathChoice, ...] = get_args(PathChoice)
 
 def event_case(seed: int) -> Case:
     """The case of a seed, or of the next one that has windows of its own, with `[EVENT]` for each of them."""
-    case = next(case for case in map(random_case, count(seed)) if case.range is None)
-    text = re.sub(r"\[(RANGE|ELEMENTS)[^\]]*\]", _event_window, case.text)
-    if seed % 3 == 0 and "FROM ex:" in text:
+    return event_window(next(case for case in map(random_case, count(seed)) if case.range is None))
+
+
+def event_window(case: Case) -> Case:
+    """The case with `[EVENT]` for each of its windows."""
+    text = re.sub(r"\[(RANGE|ELEMENTS)[^\]]*\]", _event_brackets, case.text)
+    if case.seed % 3 == 0 and "FROM ex:" in text:
         text = text.replace("[EVENT", "[EVENT WITH STATIC")
     return replace(case, text=text.replace("REGISTER DSTREAM", "REGISTER CHANGES"))
 
 
-def _event_window(found: re.Match[str]) -> str:
+def _event_brackets(found: re.Match[str]) -> str:
     kept = re.findall(r" LATENESS \w+| REPORT (?!PERIODIC)\w+", found.group())
     return f"[EVENT{''.join(kept)}]"
 

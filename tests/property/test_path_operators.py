@@ -10,6 +10,7 @@ from typing import get_args
 
 import pytest
 
+from spectra.operators.path import by_roots
 from spectra.planner.plans import PathChoice
 from tests.property.compare import check
 from tests.property.path_cases import path_case
@@ -53,6 +54,22 @@ def test_static_edges_in_the_window(options: str, operator: PathChoice) -> None:
     for number in range(30):
         counting = "IMPLICIT" not in options
         check(path_case(number, options=options, brackets="WITH STATIC", counting=counting), path=operator)
+
+
+@pytest.mark.parametrize("operator", OPERATORS)
+@pytest.mark.parametrize("options", ["", "WITH SIMPLE PATHS"])
+def test_several_cores(options: str, operator: PathChoice, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(15):
+        monkeypatch.setattr(by_roots, "LEAST_ENTRIES", number % 2 * 1000)  # in threads, and one after the other
+        check(path_case(5000 + number, options=options), path=operator, cores=2 + number % 2)
+
+
+@pytest.mark.parametrize("policy", ["NON_EMPTY_CONTENT", "ON_CONTENT_CHANGE"])
+def test_events_that_repeat_static_edges(policy: str) -> None:
+    # few vertices, so that most static edges come with events as well
+    for number in range(25):
+        brackets = f"WITH STATIC REPORT {policy}"
+        check(path_case(number, brackets=brackets, outputs=("RSTREAM", "CHANGES"), vertices=3))
 
 
 @pytest.mark.long

@@ -51,15 +51,17 @@ def folder(tmp_path: Path) -> Path:
 
 def run_while_executors_are_killed(machines: Cluster, folder: Path, begun: Callable[[], bool], *arguments: str) -> None:
     """Run Python to its end, and once it has begun kill an executor now and then."""
-    kills, until = 0, time.monotonic() + 240
+    kills, until, next_kill = 0, time.monotonic() + 240, 0.0
     with (folder / "errors").open("w") as errors:
         process = subprocess.Popen([sys.executable, *arguments], stderr=errors)
         try:
             while process.poll() is None and time.monotonic() < until:
-                time.sleep(4 if begun() else 0.5)
-                if process.poll() is None and kills < 3 and begun() and machines.executors():
+                time.sleep(0.1)
+                ready = kills < 3 and time.monotonic() >= next_kill and begun()
+                if ready and process.poll() is None and machines.executors():
                     machines.kill_executor()
                     kills += 1
+                    next_kill = time.monotonic() + 4
         finally:
             process.kill()
             process.wait()

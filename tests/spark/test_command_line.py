@@ -28,6 +28,7 @@ from tests.unit.test_cli import (  # noqa: F401
     test_times_of_one_file,
     test_wrong_calls,
 )
+from tests.unit.test_event_graphs import test_the_command_line  # noqa: F401
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark"), pytest.mark.usefixtures("spark")]
 

@@ -14,6 +14,7 @@ import spectra
 from spectra.algebra.nodes import Source
 from spectra.describe import explained
 from spectra.dictionary.spans import Spans
+from spectra.explanation import explanation
 from spectra.planner.atomic import TermFilter
 from spectra.planner.physical import wanted_triples
 from spectra.streams.distinct import DistinctTerms
@@ -180,4 +181,4 @@ def test_a_condition_is_evaluated_once_for_a_term(monkeypatch: pytest.MonkeyPatc
 
 def test_explain_names_them() -> None:
     engine, query = registered("?s :p ?o FILTER(?o > 3)")
-    assert f'<urn:s>: * <http://e/p> * where ?o > "3"{INTEGER}' in explained(engine, query)
+    assert f'<urn:s>: * <http://e/p> * where ?o > "3"{INTEGER}' in explained(engine, query, explanation(query, {}, 0.0))

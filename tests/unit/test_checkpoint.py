@@ -21,6 +21,7 @@ from spectra.checkpoint import Checkpoints, State, restore, saved
 from spectra.cli import main
 from spectra.engine import Engine
 from spectra.errors import QueryError
+from spectra.planner.plans import PathChoice
 from spectra.position import Position
 from spectra.sparql import parse_query
 from spectra.sparql.query import ContinuousQuery
@@ -31,6 +32,9 @@ from tests.property.generate import random_case
 
 E = "http://e/"
 PEOPLE = f"{E}people"
+#: Operators for paths that are not chosen by themselves.
+FORCED = ("columns", "condense", "landmark")
+
 QUERIES = {
     "star": "REGISTER CHANGES :q AS SELECT * FROM NAMED WINDOW :w ON :s [RANGE 10s STEP 2s] "
     "WHERE { WINDOW :w { ?a :p ?b ; :q ?c } }",
@@ -94,8 +98,8 @@ def events(seed: int, count: int = 60) -> list[EventBatch]:
     return batches
 
 
-def started(*queries: ContinuousQuery, static: object = STATIC) -> Engine:
-    engine = Engine()
+def started(*queries: ContinuousQuery, static: object = STATIC, path: PathChoice = "auto") -> Engine:
+    engine = Engine(path=path)
     for each in queries:
         engine.register(each, static=static)  # type: ignore[arg-type]
     return engine
@@ -106,26 +110,34 @@ def told(engine: Engine, batches: list[EventBatch], *, drain: bool = False) -> l
     return lines_of_batches(found + (engine.drain() if drain else []))
 
 
-def through_disk(folder: Path, engine: Engine, *queries: ContinuousQuery, static: object = STATIC) -> Engine:
+def through_disk(
+    folder: Path, engine: Engine, *queries: ContinuousQuery, static: object = STATIC, path: PathChoice = "auto"
+) -> Engine:
     """What another process makes of this one's state."""
     Checkpoints(folder).save(saved(engine))
     state = Checkpoints(folder).latest()
     assert state is not None
-    other = started(*queries, static=static)
+    other = started(*queries, static=static, path=path)
     # ids are of one process only: here they differ from the start
     other.dictionary.constant(f"<{E}something-else>")
     restore(other, state)
     return other
 
 
-@pytest.mark.parametrize("name", QUERIES)
-def test_a_restored_engine_goes_on_as_if_nothing_had_happened(name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("name", "path"),
+    [
+        *((name, "auto") for name in QUERIES),
+        *((name, path) for path in FORCED for name, text in QUERIES.items() if "+ ?" in text),
+    ],
+)
+def test_a_restored_engine_goes_on_as_if_nothing_had_happened(name: str, path: PathChoice, tmp_path: Path) -> None:
     wanted = told(started(query(name)), events(1), drain=True)
     assert len(wanted) > 5
     for cut in (0, 1, 7, 23, 40, 60):
-        engine = started(query(name))
+        engine = started(query(name), path=path)
         before = told(engine, events(1)[:cut])
-        other = through_disk(tmp_path, engine, query(name))
+        other = through_disk(tmp_path, engine, query(name), path=path)
         after = told(other, events(1)[cut:], drain=True)
         assert Counter(before + after) == Counter(wanted), f"cut at {cut}"
         assert other.events == 60

@@ -51,6 +51,12 @@ def told(texts: list[str], stream: str, *, until: bool = True, name: str = "urn:
     return answers[0]
 
 
+def test_a_derivation_that_comes_to_end_earlier() -> None:
+    """a reaches b by m until 11 and by n until 14; when the way by n is deleted, the end moves back."""
+    stream = "1 a p m, m p b | 4 a p n, n p b | 5 -n p b"
+    assert told([producer(), reader("?x <urn:two> ?y")], stream) == deltas("1 +a b until 11 | 11 -a b")
+
+
 def test_recent_likers_and_the_paths_over_them() -> None:
     """The thesis's Examples 1, 11 and 12: a window of 24 over likes, posts and follows, and the intervals it gives."""
     likers = """REGISTER CHANGES <urn:RL> AS CONSTRUCT { ?u1 <urn:RL> ?u2 }

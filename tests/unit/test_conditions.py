@@ -49,6 +49,13 @@ def random_term(rng: random.Random) -> str:
     return rng.choice(others) if rng.random() < 0.15 else random_literal(rng)
 
 
+def random_arithmetic(rng: random.Random, depth: int) -> Expression:
+    if depth and rng.random() < 0.7:
+        operands = tuple(random_arithmetic(rng, depth - 1) for _ in range(2))
+        return Call("unary-", operands[:1]) if rng.random() < 0.1 else Call(rng.choice("++--**/"), operands)
+    return Variable(rng.choice("xy")) if rng.random() < 0.7 else Constant(random_literal(rng))
+
+
 def random_condition(rng: random.Random, depth: int) -> Expression:
     if depth and rng.random() < 0.5:
         parts = tuple(random_condition(rng, depth - 1) for _ in range(2))
@@ -56,6 +63,8 @@ def random_condition(rng: random.Random, depth: int) -> Expression:
     ends: list[Expression] = [Variable(rng.choice("xy")), Constant(random_literal(rng))]
     if rng.random() < 0.2:
         ends[1] = Variable("y")
+    if rng.random() < 0.4:
+        ends = [random_arithmetic(rng, 2), random_arithmetic(rng, 1)]
     rng.shuffle(ends)
     return Call(rng.choice(OPERATORS), tuple(ends))
 

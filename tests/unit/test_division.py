@@ -29,9 +29,11 @@ E = "http://e/"
 WINDOW = "FROM NAMED WINDOW :w ON :s [RANGE 100ms STEP 10ms"
 
 
-def query(body: str, *, head: str = "SELECT *", output: str = "CHANGES", brackets: str = "") -> ContinuousQuery:
+def query(
+    body: str, *, head: str = "SELECT *", output: str = "CHANGES", brackets: str = "", tail: str = ""
+) -> ContinuousQuery:
     where = body if "WINDOW" in body else f"WINDOW :w {{ {body} }}"
-    return parse_query(f"PREFIX : <{E}> REGISTER {output} :q AS {head} {WINDOW}{brackets}] WHERE {{ {where} }}")
+    return parse_query(f"PREFIX : <{E}> REGISTER {output} :q AS {head} {WINDOW}{brackets}] WHERE {{ {where} }} {tail}")
 
 
 def division_of(asked: ContinuousQuery) -> Division:
@@ -98,6 +100,13 @@ def test_owners_do_not_follow_the_bits_that_others_use() -> None:
         (query("?x :p ?y . ?x :q ?z", head="CONSTRUCT { ?x :r ?y . ?z :s ?x }"), "x"),
         (query("?x :p+ ?y", head="CONSTRUCT { :c :r ?y }"), "y"),
         (query("?x :p+ ?y", brackets=" REPORT NON_EMPTY_CONTENT"), "x"),
+        (query("?x :p ?y OPTIONAL { ?x :q ?z }"), "x"),
+        (query("?x :p ?y OPTIONAL { ?y :q ?z OPTIONAL { ?y :r ?u } }"), "y"),
+        (query("?x :p+ ?y MINUS { ?y :q ?z }"), "y"),
+        (query("?x :p ?y FILTER NOT EXISTS { ?y :q ?z }"), "y"),
+        (query("?x :p ?y FILTER EXISTS { ?x :q ?z FILTER(?z != ?y) }"), "x"),
+        (query("?x :p ?y", head="SELECT ?x (SUM(?y) AS ?n)", tail="GROUP BY ?x HAVING(COUNT(?y) > 1)"), "x"),
+        (query("?y :p ?x . ?y :q ?z", head="SELECT ?x (MAX(?z) AS ?n)", tail="GROUP BY ?x"), "x"),
     ],
     ids=lambda value: value if isinstance(value, str) else value.text.split("WHERE")[1],
 )
@@ -116,6 +125,10 @@ def test_the_variable_that_divides_most(asked: ContinuousQuery, variable: str) -
         (query("{ ?x :p ?y } UNION { ?z :p ?u }"), "no variable of the answer"),
         (query("?x :p ?y BIND(STR(?x) AS ?z)", head="SELECT ?z"), "no variable of the answer"),
         (query(":a :p :b"), "no variable of the answer"),
+        (query("?x :p ?y", head="SELECT (COUNT(*) AS ?n)"), "no variable of the answer"),
+        (query("?x :p ?y", head="SELECT (COUNT(?y) AS ?n)", tail="GROUP BY ?x"), "no variable of the answer"),
+        (query("?x :p ?y", head="SELECT ?x", tail="ORDER BY ?x LIMIT 3"), "no variable of the answer"),
+        (query(":a :p :b OPTIONAL { ?x :q ?y }"), "no variable of the answer"),
         (query("{ SELECT ?x { ?x :p ?y } } ", head="SELECT ?y"), "no variable of the answer"),
         (query(":a :p+ ?y"), "between two variables"),
         (query("?x :p+ :a", output="RSTREAM"), "between two variables"),
@@ -128,6 +141,19 @@ def test_what_cannot_be_divided_says_why(asked: ContinuousQuery, reason: str) ->
     found = division_of(asked)
     assert found.variable is None
     assert reason in found.reason
+
+
+def test_both_sides_of_an_anti_join_are_divided_where_it_compares_the_variable() -> None:
+    plan = physical_plan(from_sparql(query("?x :p ?y MINUS { ?y :q ?z }")))
+    assert explain_physical(divided(plan, "y", 1, 3)).count("owned by ?y, shard 1 of 3") == 2
+    assert explain_physical(divided(plan, "x", 1, 3)).count("owned by ?x, shard 1 of 3") == 1
+
+
+def test_a_variable_inside_a_group_is_another_one() -> None:
+    grouped = query("?x :p ?y . { SELECT ?x (COUNT(*) AS ?n) { ?x :q ?y } GROUP BY ?x }")
+    plan = physical_plan(from_sparql(grouped))
+    assert explain_physical(divided(plan, "y", 1, 3)).count("owned by ?y") == 1
+    assert explain_physical(divided(plan, "x", 1, 3)).count("owned by ?x") == 2
 
 
 def test_a_path_is_turned_to_start_from_the_variable() -> None:

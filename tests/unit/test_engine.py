@@ -369,7 +369,7 @@ def test_the_name_of_a_query_is_the_one_it_is_registered_by():
 def test_a_refused_query_leaves_nothing_behind():
     engine = spectra.Engine()
     refused = [
-        query("RANGE 10s", "?x <urn:pays> ?y . BIND (RAND() AS ?z)"),
+        query("RANGE 10s", "?x <urn:pays> ?y . BIND (<urn:unknown>(?x) AS ?z)"),
         query("RANGE 10s", "?x <urn:pays> ?y . SERVICE <urn:z> { ?y ?p ?z }", output="ISTREAM"),
         "REGISTER CHANGES <urn:q> AS SELECT * FROM NAMED WINDOW <urn:w> ON <urn:s> [RANGE 1s] FROM <missing.ttl> "
         "WHERE { WINDOW <urn:w> { ?x <urn:pays> ?y } ?y <urn:owns> ?z }",

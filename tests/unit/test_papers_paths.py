@@ -6,10 +6,12 @@ others are such that those trees arise.
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import spectra
 from spectra.automata import minimal_dfa
+from spectra.operators.kernels import delta_trees
 from spectra.operators.path.rapq import RApq
 from spectra.operators.path.rspq import RSpq
 from spectra.sparql.syntax import Link, OneOrMorePath, SequencePath
@@ -53,14 +55,20 @@ class Fed:
     def tree(self, root):
         """node -> (parent, timestamp), both as the papers write them."""
         trees = self.operator._trees
+        nodes = [node for node in delta_trees.live_nodes(trees) if trees.root[node] == root]
 
         def name(node):
-            return f"{NAMES[int(trees.vertex[node])]}{int(trees.state[node])}" if node >= 0 else f"{NAMES[root]}0"
+            if node < 0:
+                return f"{NAMES[root]}0"
+            vertex, state = (
+                delta_trees.vertex_of(trees, trees.product[node]),
+                delta_trees.state_of(trees, trees.product[node]),
+            )
+            return f"{NAMES[int(vertex)]}{int(state)}"
 
         return {
-            name(node): (name(int(trees.parent[node])), int(trees.end[node]) - 15)
-            for node in range(len(trees.root))
-            if trees.state[node] >= 0 and trees.root[node] == root
+            name(node): (name(trees.parent[node]), int(end) - 15)
+            for node, end in zip(nodes, delta_trees.ends_of(trees, np.array(nodes)), strict=True)
         }
 
     def pairs(self):

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import gzip
+from typing import get_args
 
 import pytest
 
 import spectra
 from spectra.cli import main
+from spectra.planner.plans import PathChoice
 
 TEXT = (
     "REGISTER CHANGES <urn:q> AS SELECT ?x ?y FROM NAMED WINDOW <urn:w> ON <urn:s> [RANGE PT10S] "
@@ -18,7 +20,7 @@ EDGE = "<urn:a> <urn:p> <urn:b> .\n"
 PATCH = f'TX .\nH time "1970-01-01T00:00:01Z"^^<http://www.w3.org/2001/XMLSchema#dateTime> .\nA {EDGE}TC .\n'
 
 
-@pytest.mark.parametrize(("path", "chosen"), [("auto", "spath"), ("spath", "spath"), ("rapq", "rapq")])
+@pytest.mark.parametrize(("path", "chosen"), [("auto", "spath"), *((name, name) for name in get_args(PathChoice)[1:])])
 def test_an_engine_takes_what_it_is_told(path, chosen):
     assert f"{chosen}(?x ?y)" in spectra.Engine(path=path).register(TEXT).explain()
 
@@ -35,3 +37,8 @@ def test_streams_that_can_delete_are_followed_by_rapq(name, chosen, tmp_path, ca
     (tmp_path / name).write_bytes(gzip.compress(content) if name.endswith("gz") else content)
     assert main(["explain", str(tmp_path / "q.rq"), "--analyze", "--input", str(tmp_path / name)]) == 0
     assert f"{chosen}(?x ?y)" in capsys.readouterr().out
+
+
+def test_no_cores_are_refused() -> None:
+    with pytest.raises(spectra.QueryError, match="cores must be 1 or more, not 0"):
+        spectra.Engine(cores=0)

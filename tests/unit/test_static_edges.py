@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
 import spectra
+from spectra.checkpoint import restore, saved
 
 TEXT = (
     "REGISTER {} <urn:q> AS SELECT ?x ?y FROM NAMED WINDOW <urn:w> ON <urn:s> [{} WITH STATIC] FROM <urn:f> "
@@ -45,6 +48,32 @@ def test_static_edges_are_no_content():
     engine, _ = started(edge("b", "c"), output="RSTREAM", spec="RANGE PT10S REPORT NON_EMPTY_CONTENT")
     assert pairs(engine.push([edge("a", "b")], at=1000)) == ["=ab", "=ac", "=bc"]
     assert engine.push([], at=20_000) == []
+
+
+@pytest.mark.parametrize("policy", ["NON_EMPTY_CONTENT", "ON_CONTENT_CHANGE"])
+def test_what_an_event_repeats_of_the_static_graph_is_content(policy):
+    engine, query = started(edge("b", "c"), output="RSTREAM", spec=f"RANGE PT10S REPORT {policy}")
+    assert pairs(engine.push([edge("b", "c")], at=1000)) == ["=bc"]
+    # it expires: an evaluation, unless nothing is left
+    told = engine.advance(15_000)
+    assert [(change.at.milliseconds, change.op) for change in told] == [(10_000, "=")] * (policy == "ON_CONTENT_CHANGE")
+    assert pairs(engine.push([edge("b", "c"), edge("a", "b")], at=16_000)) == ["=ab", "=ac", "=bc"]
+    assert pairs(engine.push(deleted=[edge("a", "b")], at=17_000)) == ["=bc"]
+    emptied = engine.push(deleted=[edge("b", "c")], at=18_000)
+    assert pairs(emptied) == ["=bc"] * (policy == "ON_CONTENT_CHANGE")
+    assert len(query.snapshot()) == 1
+
+
+def test_what_an_event_repeats_is_saved():
+    def fresh():
+        return started(edge("b", "c"), output="RSTREAM", spec="RANGE PT10S REPORT NON_EMPTY_CONTENT")[0]
+
+    engine = fresh()
+    engine.push([edge("b", "c")], at=1000)
+    restored = fresh()
+    restore(restored, saved(engine))
+    assert pairs(engine.push([], at=2000)) == pairs(restored.push([], at=2000)) == ["=bc"]
+    assert pairs(engine.push([], at=11_000)) == pairs(restored.push([], at=11_000)) == []
 
 
 def test_another_query_on_the_same_stream_does_not_see_them():

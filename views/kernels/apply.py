@@ -22,6 +22,10 @@ NEVER = np.int32(2**31 - 1)
 #: The sign of an operation that lets a triple last longer and is no arrival; others are +1 and -1.
 PROLONG = np.int8(2)
 
+#: The sign of an operation that gives a triple another end, an earlier one too: its row is deleted, and entered
+#: anew. It is the only operation on its triple at an instant, and no arrival.
+RENEW = np.int8(3)
+
 #: What a log entry says of its row.
 ENTERED = np.int8(1)
 EXPIRED = np.int8(-1)
@@ -210,15 +214,27 @@ def apply_events(
                 s, p, o = triples[operation, 0], triples[operation, 1], triples[operation, 2]
                 row = find_live(views, s, p, o)
                 if sign[operation] > 0:
-                    if row < 0 and sign[operation] == PROLONG:
+                    if row < 0 and sign[operation] >= PROLONG:
                         continue
+                    since = now
+                    if sign[operation] == RENEW:
+                        since = views.valid_from[row]
+                        views.history_position[records] = NEVER
+                        views.history_end[records] = views.valid_to[row]
+                        views.history_next[records] = views.history[row]
+                        views.history[row] = records
+                        records += 1
+                        timelist.touched[touched] = row
+                        touched += 1
+                        timelist.mark[row] = _DROPPED
+                        row = -1
                     if row < 0:
                         free_count -= 1
                         row = timelist.free[free_count]
                         views.subject[row] = s
                         views.predicate[row] = p
                         views.object[row] = o
-                        views.valid_from[row] = now
+                        views.valid_from[row] = since
                         views.valid_to[row] = end
                         views.born[row] = NEVER  # not visible until it is logged
                         views.gone[row] = NEVER

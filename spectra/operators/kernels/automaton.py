@@ -93,6 +93,15 @@ def fits(views, automaton, label, row):
 
 
 @kernel
+def leads_to(automaton, label, state):
+    """Whether a label leads from any state to this one."""
+    for before in range(automaton.moves.shape[0]):
+        if automaton.moves[before, label] == state:
+            return True
+    return False
+
+
+@kernel
 def source_of(views, automaton, label, row):
     """The vertex from which a label leads along an edge."""
     return views.object[row] if automaton.label_backward[label] else views.subject[row]

@@ -6,11 +6,14 @@ slide that is over takes its nodes with it and none of them is touched: a node w
 the first of the ring is dead. Dead nodes stay where they are, to be derived again or to be left behind when
 the table is full and the others move to a new one. Nothing is ever taken out, so links go one way and no
 place is marked as left.
+
+Where edges can be deleted, a node also knows its edge, and an edge how many nodes hang on it and until which slide at
+most: so an edge that no tree uses is known without a look at any tree.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,8 +37,11 @@ DEAD = np.int32(-1)
 #: The slides of so many places have one entry in `earliest`: a power of two, given as its logarithm.
 BLOCK_BITS = 8
 
-#: How full a new table is, and how full it may become; the tags make searching a nearly full one cheap.
-_NEW_LOAD, _MOST_LOAD = 0.72, 0.9
+#: How full the tables of nodes and of lists may become; the tags make searching a nearly full one cheap.
+_MOST_NODES, _MOST_LISTS = 0.9, 0.8
+
+#: Bytes of a place, and those that a node may take in a new table, lists included.
+_PLACE_BYTES, _NODE_BYTES = 21, 30
 _LEAST_PLACES, _LEAST_SLIDES = 256, 16
 
 
@@ -47,6 +53,10 @@ class TreeColumns(NamedTuple):
     derivation, -1 for the root itself. `after` links the nodes with the same product node; `heads` is a table of
     the first of them, plus one. `earliest` is a lower bound of the slides of a block of places, dead nodes left
     out. `slide_end` and `slide_nodes` are the ring of slides: when each ends, and how many nodes end with it.
+
+    `via` is the edge (a row of the views) by which a node was derived; for each edge `edge_nodes` counts the nodes
+    that hang on it, those that have expired included until `edge_slide`, the last slide of any of them, is over. These
+    three are empty where edges are not deleted.
     """
 
     root: NDArray[np.int32]
@@ -60,6 +70,9 @@ class TreeColumns(NamedTuple):
     slide_end: NDArray[np.int64]
     slide_nodes: NDArray[np.int32]
     size: NDArray[np.int64]
+    via: NDArray[np.int32]
+    edge_nodes: NDArray[np.int32]
+    edge_slide: NDArray[np.int32]
 
 
 @kernel
@@ -132,7 +145,9 @@ def first_of(trees, product):
 @kernel
 def has_room(trees):
     """Whether one more node can be made."""
-    return trees.size[USED] < _MOST_LOAD * trees.tags.shape[0] and 3 * trees.size[LISTS] < 2 * trees.heads.shape[0]
+    return (
+        trees.size[USED] < _MOST_NODES * trees.tags.shape[0] and trees.size[LISTS] < _MOST_LISTS * trees.heads.shape[0]
+    )
 
 
 @kernel
@@ -184,8 +199,12 @@ def end_of(trees, node):
 
 
 @kernel
-def slide_position(trees, end):
-    """The number of the first slide that does not end before `end`."""
+def slide_of(trees, end, near):
+    """The number of the slide with an end that was added; `near` is tried first."""
+    if end >= FOREVER:
+        return np.int64(ENDLESS)
+    if slide_end(trees, near) == end:
+        return np.int64(near)
     ring = trees.slide_end.shape[0] - 1
     low = trees.size[FIRST]
     high = low + trees.size[SLIDES]
@@ -196,49 +215,6 @@ def slide_position(trees, end):
         else:
             high = middle
     return low
-
-
-@kernel
-def slide_of(trees, end, near):
-    """The number of the slide with an end that was added; `near` is tried first."""
-    if end >= FOREVER:
-        return np.int64(ENDLESS)
-    if slide_end(trees, near) == end:
-        return np.int64(near)
-    return slide_position(trees, end)
-
-
-@kernel
-def add_slide(trees, end):
-    """Make sure that there is a slide with this end; False for want of room.
-
-    Edges come in the order of their ends, so that it is nearly always the last one. Where it is not, the
-    slides after it, and with them their nodes, are numbered anew.
-    """
-    if end >= FOREVER:
-        return True
-    ring = trees.slide_end.shape[0] - 1
-    last = trees.size[FIRST] + trees.size[SLIDES]
-    if trees.size[SLIDES] > 0 and trees.slide_end[(last - 1) & ring] == end:
-        return True
-    slide = slide_position(trees, end)
-    if slide < last and trees.slide_end[slide & ring] == end:
-        return True
-    if trees.size[SLIDES] > ring:
-        return False
-    moved = 0
-    for at in range(last, slide, -1):
-        trees.slide_end[at & ring] = trees.slide_end[(at - 1) & ring]
-        trees.slide_nodes[at & ring] = trees.slide_nodes[(at - 1) & ring]
-        moved += trees.slide_nodes[at & ring]
-    trees.slide_end[slide & ring] = end
-    trees.slide_nodes[slide & ring] = 0
-    trees.size[SLIDES] += 1
-    if moved > 0:
-        for node in range(trees.slide.shape[0]):
-            if slide <= trees.slide[node] < last:
-                trees.slide[node] += 1
-    return True
 
 
 @kernel
@@ -257,6 +233,42 @@ def move_node(trees, node, slide):
         trees.size[LIVE] += 1
     if slide < trees.size[FIRST]:
         trees.size[LIVE] -= 1
+
+
+@kernel
+def hang_node(trees, node, via, slide):
+    """Derive a node by an edge, until the end of a slide."""
+    if trees.via.shape[0] > 0:
+        if end_of(trees, node) != NO_END:
+            trees.edge_nodes[trees.via[node]] -= 1
+        if trees.edge_slide[via] < trees.size[FIRST]:
+            trees.edge_nodes[via] = 0
+        trees.via[node] = via
+        trees.edge_nodes[via] += 1
+        trees.edge_slide[via] = max(trees.edge_slide[via], slide)
+    move_node(trees, node, slide)
+
+
+@kernel
+def lose_node(trees, node):
+    """Note that a live node has lost its derivation."""
+    if trees.via.shape[0] > 0:
+        trees.edge_nodes[trees.via[node]] -= 1
+    move_node(trees, node, trees.slide[node] | LOST)
+
+
+@kernel
+def is_used(trees, row):
+    """Whether a node may hang on an edge."""
+    return trees.via.shape[0] == 0 or (trees.edge_nodes[row] > 0 and trees.edge_slide[row] >= trees.size[FIRST])
+
+
+@kernel
+def forget_edge(trees, row):
+    """The edge is gone, and its row may become another one."""
+    if trees.via.shape[0] > 0:
+        trees.edge_nodes[row] = 0
+        trees.edge_slide[row] = DEAD
 
 
 @kernel
@@ -281,6 +293,8 @@ def move_live(old, new):
             at = new_node(new, old.root[node], old.product[node])
             new.slide[at] = slide
             new.parent[at] = old.parent[node]
+            if old.via.shape[0] > 0:
+                new.via[at] = old.via[node]
             if slide < new.earliest[at >> BLOCK_BITS]:
                 new.earliest[at >> BLOCK_BITS] = slide
             old.after[node] = at
@@ -297,12 +311,20 @@ def follow_moves(old, nodes, count):
             nodes[i] = old.after[nodes[i]]
 
 
-def new_trees(states: int) -> TreeColumns:
-    """No trees, for an automaton with so many states."""
+def new_trees(states: int, *, with_edges: bool = False) -> TreeColumns:
+    """No trees, for an automaton with so many states; `with_edges` to know what hangs on each edge."""
     size = np.zeros(6, np.int64)
     size[STATE_BITS] = (states - 1).bit_length()
     slide_end, slide_nodes = np.zeros(_LEAST_SLIDES, np.int64), np.zeros(_LEAST_SLIDES, np.int32)
-    return _empty(_LEAST_PLACES, _LEAST_PLACES, False, slide_end, slide_nodes, size)
+    edges = np.zeros((2, 0), np.int32)
+    return TreeColumns(
+        **_places(_LEAST_PLACES, _LEAST_PLACES, wide=False, with_edges=with_edges),
+        slide_end=slide_end,
+        slide_nodes=slide_nodes,
+        size=size,
+        edge_nodes=edges[0],
+        edge_slide=edges[1],
+    )
 
 
 def renewed(trees: TreeColumns, *, wide: bool | None = None) -> TreeColumns:
@@ -312,36 +334,77 @@ def renewed(trees: TreeColumns, *, wide: bool | None = None) -> TreeColumns:
     """
     if wide is None:
         wide = trees.product.dtype == np.int64
-    places = max(int(trees.size[LIVE] / _NEW_LOAD), _LEAST_PLACES)
-    lists = max(2 * int(trees.size[LISTS]), _LEAST_PLACES)
+    places, lists = _room(trees)
     trees.size[USED] = trees.size[LISTS] = 0
-    made = _empty(places, lists, wide, trees.slide_end, trees.slide_nodes, trees.size)
+    made = trees._replace(**_places(places, lists, wide=wide, with_edges=len(trees.via) > 0))
     move_live(trees, made)
     return made
 
 
+def with_edges(trees: TreeColumns, rows: int) -> TreeColumns:
+    """The same trees with room for so many edges, where they are to be known."""
+    held = len(trees.edge_nodes)
+    if len(trees.via) == 0 or held >= rows:
+        return trees
+    nodes, slides = np.zeros(rows, np.int32), np.full(rows, DEAD, np.int32)
+    nodes[:held], slides[:held] = trees.edge_nodes, trees.edge_slide
+    return trees._replace(edge_nodes=nodes, edge_slide=slides)
+
+
 def is_sparse(trees: TreeColumns) -> bool:
     """Whether the table is much larger than its live nodes need."""
-    places = len(trees.tags)
-    return places > _LEAST_PLACES and int(trees.size[LIVE]) < (_NEW_LOAD - 0.05) * places
+    return _room(trees)[0] < 0.93 * len(trees.tags)
 
 
-def with_more_slides(trees: TreeColumns) -> TreeColumns:
-    """The same trees with twice the room for slides."""
-    numbers = trees.size[FIRST] + np.arange(trees.size[SLIDES])
-    old, room = numbers & (len(trees.slide_end) - 1), 2 * len(trees.slide_end)
+def _room(trees: TreeColumns) -> tuple[int, int]:
+    """(places, lists) of a new table: the more lists there are, the less room is left for more nodes."""
+    live = int(trees.size[LIVE])
+    lists = 1.25 * min(int(trees.size[LISTS]), live) / _MOST_LISTS
+    places = (_NODE_BYTES * live - 4 * lists) / _PLACE_BYTES
+    places = min(max(places, 1.25 * live), 1.4 * live)
+    return max(int(places), _LEAST_PLACES), max(int(lists), _LEAST_PLACES)
+
+
+def with_slides(trees: TreeColumns, ends: NDArray[np.int64]) -> TreeColumns:
+    """The same trees with slides that have these ends, which are in order, beside those that there are.
+
+    Edges come in the order of their ends, except from the output of a query or together in a count window: nearly
+    always they are the last ones. Where they are not, the slides after them, and with them their nodes, get other
+    numbers.
+    """
+    first, count = int(trees.size[FIRST]), int(trees.size[SLIDES])
+    numbers = first + np.arange(count + len(ends))
+    places = numbers & (len(trees.slide_end) - 1)
+    if count:
+        ends = ends[ends != trees.slide_end[places[count - 1]]]
+    if not len(ends):
+        return trees
+    after_all = not count or ends[0] > trees.slide_end[places[count - 1]]
+    if after_all and count + len(ends) <= len(trees.slide_end):
+        places = places[count : count + len(ends)]
+        trees.slide_end[places], trees.slide_nodes[places] = ends, 0
+        trees.size[SLIDES] += len(ends)
+        return trees
+    held = trees.slide_end[places[:count]]
+    merged = np.union1d(held, ends)
+    moved = np.searchsorted(merged, held)
+    for slides in (trees.slide, trees.edge_slide):
+        numbered = (slides >= first) & (slides < first + count)
+        slides[numbered] = first + moved[slides[numbered] - first]
+    room = max(1 << (len(merged) - 1).bit_length(), _LEAST_SLIDES)
     slide_end, slide_nodes = np.zeros(room, np.int64), np.zeros(room, np.int32)
-    slide_end[numbers & (room - 1)] = trees.slide_end[old]
-    slide_nodes[numbers & (room - 1)] = trees.slide_nodes[old]
+    slide_end[(first + np.arange(len(merged))) & (room - 1)] = merged
+    slide_nodes[(first + moved) & (room - 1)] = trees.slide_nodes[places[:count]]
+    trees.size[SLIDES] = len(merged)
     return trees._replace(slide_end=slide_end, slide_nodes=slide_nodes)
 
 
 def renumber_slides(trees: TreeColumns) -> None:
     """Begin the numbers of slides anew, before they become too large."""
     shift = int(trees.size[FIRST]) // len(trees.slide_end) * len(trees.slide_end)  # places in the ring stay
-    slides = trees.slide
-    slides[slides < trees.size[FIRST]] = DEAD
-    slides[(slides >= 0) & (slides < ENDLESS)] -= shift
+    for slides in (trees.slide, trees.edge_slide):
+        slides[slides < trees.size[FIRST]] = DEAD
+        slides[(slides >= 0) & (slides < ENDLESS)] -= shift
     trees.size[FIRST] -= shift
     known = trees.earliest < ENDLESS
     trees.earliest[known] = np.maximum(trees.earliest[known] - shift, 0)
@@ -358,27 +421,19 @@ def live_nodes(trees: TreeColumns) -> NDArray[np.int64]:
     return np.flatnonzero(trees.slide >= trees.size[FIRST])
 
 
-def _empty(
-    places: int,
-    lists: int,
-    wide: bool,
-    slide_end: NDArray[np.int64],
-    slide_nodes: NDArray[np.int32],
-    size: NDArray[np.int64],
-) -> TreeColumns:
+def _places(places: int, lists: int, *, wide: bool, with_edges: bool) -> dict[str, NDArray[Any]]:
+    """The columns of an empty table."""
     # what is read together lies together; in wide trees the product nodes are apart
     block = np.empty((places, 4 if wide else 5), np.int32)
     block[:, 1] = DEAD
-    return TreeColumns(
-        root=block[:, 0],
-        slide=block[:, 1],
-        parent=block[:, 2],
-        after=block[:, 3],
-        product=np.empty(places, np.int64) if wide else block[:, 4],
-        tags=np.zeros(places, np.uint8),
-        heads=np.zeros(lists, np.int32),
-        earliest=np.full((places >> BLOCK_BITS) + 1, ENDLESS, np.int32),
-        slide_end=slide_end,
-        slide_nodes=slide_nodes,
-        size=size,
-    )
+    return {
+        "root": block[:, 0],
+        "slide": block[:, 1],
+        "parent": block[:, 2],
+        "after": block[:, 3],
+        "product": np.empty(places, np.int64) if wide else block[:, 4],
+        "tags": np.zeros(places, np.uint8),
+        "heads": np.zeros(lists, np.int32),
+        "earliest": np.full((places >> BLOCK_BITS) + 1, ENDLESS, np.int32),
+        "via": np.empty(places if with_edges else 0, np.int32),
+    }

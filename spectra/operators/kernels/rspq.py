@@ -15,35 +15,38 @@ from numpy.typing import NDArray
 
 from spectra.clock import FOREVER, NO_END
 from spectra.jit import kernel
-from spectra.operators.kernels.automaton import count_term, emit_change, is_asked, label_of, source_of, target_of
-from spectra.operators.kernels.rapq import (
-    BEGIN,
-    BY_ROOT,
-    BY_VERTEX,
-    CURSOR,
-    PHASE,
-    REPORT,
-    TOUCHED,
-    advance,
-    collect_pair,
-    find_node,
-    forget_pairs,
-    nodes_at,
-    result_end,
+from spectra.operators.kernels.automaton import (
+    emit_change,
+    first_edge,
+    fits,
+    is_asked,
+    label_of,
+    source_of,
+    target_of,
 )
-from spectra.operators.kernels.simple_paths import LIMIT, VISITED, last_simple_path
+from spectra.operators.kernels.delta_trees import end_of, find_node, first_of, product_of, state_of, vertex_of
+from spectra.operators.kernels.derivations import PHASE, result_end
+from spectra.operators.kernels.pairs import COLLECTED, TOLD, collect_pair, forget_pairs
+from spectra.operators.kernels.simple_paths import LIMIT, STAMP, VISITED, last_simple_path
+from spectra.operators.kernels.spath import BEGIN, goes_on
+from spectra.operators.kernels.spath import follow_log as follow_trees
 from spectra.views.kernels.apply import DELETED, EXPIRED, end_at
 from spectra.views.kernels.index import IndexColumns, find_slot, link, unlink
 
-# what `tally` holds: free entries, entries in use, the first end among them, searches so far
-FREE, USED, FIRST_END, SEARCHES = 0, 1, 2, 3
+# what `tally` holds: free entries, entries in use, the first end among them, the end up to which all is over, whether
+# the trees have come to a log entry and its pairs are being told, searches
+FREE, USED, FIRST_END, OVER, TELLING, SEARCHES = range(6)
 
 # the indexes over the conflicts
 _BY_PAIR, _BY_ROOT = 0, 1
 
 
 class ConflictColumns(NamedTuple):
-    """Pairs whose tree path is no simple one: until when a simple path connects them, `NO_END` for not at all."""
+    """Pairs whose tree path is no simple one: until when a simple path connects them, `NO_END` for not at all.
+
+    Where nobody asks for what leaves, ends that are over and pairs that no path connects any more stay until room is
+    needed.
+    """
 
     root: NDArray[np.int32]
     vertex: NDArray[np.int32]
@@ -60,6 +63,13 @@ def find_conflict(conflicts, root, vertex):
     if slot < 0:
         return -1
     return conflicts.lists.heads[_BY_PAIR, slot] - 1
+
+
+@kernel
+def conflict_end(conflicts, entry):
+    """Until when a simple path connects a pair with a conflict, `NO_END` for not at all."""
+    end = conflicts.end[entry]
+    return end if end > conflicts.tally[OVER] else np.int64(NO_END)
 
 
 @kernel
@@ -88,13 +98,49 @@ def drop_conflict(conflicts, entry):
 
 
 @kernel
-def is_simple(trees, automaton, search, node):
+def drop_unconnected(trees, automaton, conflicts):
+    """Drop the conflicts of pairs that no path connects any more."""
+    for entry in range(conflicts.root.shape[0]):
+        if conflicts.used[entry]:
+            root, vertex = conflicts.root[entry], conflicts.vertex[entry]
+            if result_end(trees, automaton, root, vertex, np.int64(-1)) == NO_END:
+                drop_conflict(conflicts, entry)
+
+
+@kernel
+def known_end(trees, automaton, conflicts, root, vertex):
+    """Until when a pair is known to be connected, `NO_END` where it is not."""
+    entry = find_conflict(conflicts, root, vertex)
+    if entry >= 0:
+        return conflict_end(conflicts, entry)
+    return result_end(trees, automaton, root, vertex, np.int64(-1))
+
+
+@kernel
+def label_along(views, trees, automaton, node):
+    """The label of the edge that a node was derived by."""
+    row, parent = trees.via[node], trees.parent[node]
+    source = np.int64(trees.root[node]) if parent < 0 else np.int64(vertex_of(trees, trees.product[parent]))
+    state = np.int64(0) if parent < 0 else np.int64(state_of(trees, trees.product[parent]))
+    forward = label_of(automaton, views.predicate[row], False)
+    if (
+        forward >= 0
+        and views.subject[row] == source
+        and views.object[row] == vertex_of(trees, trees.product[node])
+        and automaton.moves[state, forward] == state_of(trees, trees.product[node])
+    ):
+        return forward
+    return label_of(automaton, views.predicate[row], True)
+
+
+@kernel
+def is_simple(views, trees, automaton, search, node):
     """Whether the tree path to a node, with its loops left out, is still a word of the language."""
     steps = 0
+    root = trees.root[node]
     while node >= 0:
         search.queue[steps, 0] = node
         steps += 1
-        root = trees.root[node]
         node = trees.parent[node]
     search.vertex[0] = root
     search.state[0] = 0
@@ -104,18 +150,19 @@ def is_simple(trees, automaton, search, node):
     while steps > 0 and accepted:
         steps -= 1
         node = search.queue[steps, 0]
-        following = automaton.moves[search.state[depth], trees.label[node]]
+        vertex = vertex_of(trees, trees.product[node])
+        following = automaton.moves[search.state[depth], label_along(views, trees, automaton, node)]
         if following < 0:
             accepted = False
-        elif search.on_path[trees.vertex[node]] > 0:
-            while search.vertex[depth] != trees.vertex[node]:
+        elif search.on_path[vertex] > 0:
+            while search.vertex[depth] != vertex:
                 search.on_path[search.vertex[depth]] = 0
                 depth -= 1
         else:
             depth += 1
-            search.vertex[depth] = trees.vertex[node]
+            search.vertex[depth] = vertex
             search.state[depth] = following
-            search.on_path[trees.vertex[node]] = depth + 1
+            search.on_path[vertex] = depth + 1
     accepted = accepted and automaton.is_accepting[search.state[depth]]
     for at in range(depth + 1):
         search.on_path[search.vertex[at]] = 0
@@ -123,36 +170,89 @@ def is_simple(trees, automaton, search, node):
 
 
 @kernel
-def collect_conflicts(trees, pairs, work, automaton, conflicts, root, end):
-    """Collect the pairs of a root that an edge with this end may improve."""
+def is_reached(automaton, search, vertex):
+    """Whether the last `reach_from` has come to a vertex in an accepting state."""
+    states = automaton.moves.shape[0]
+    for i in range(automaton.accepting.shape[0]):
+        if search.seen[np.int64(vertex) * states + automaton.accepting[i]] == search.tally[STAMP]:
+            return True
+    return False
+
+
+@kernel
+def collect_conflicts(pairs, automaton, conflicts, search, root, end):
+    """Collect the pairs of a root that an edge with this end may improve: those that it leads to; False for want of
+    room.
+    """
     slot = find_slot(conflicts.root, conflicts.vertex, conflicts.used, conflicts.lists, _BY_ROOT, root, 0, 0)
     entry = -1 if slot < 0 else conflicts.lists.heads[_BY_ROOT, slot] - 1
     while entry >= 0:
-        if conflicts.end[entry] < end:
-            collect_pair(trees, pairs, work, automaton, root, conflicts.vertex[entry])
+        if pairs.size[COLLECTED] == pairs.before.shape[0]:
+            return False
+        known = conflict_end(conflicts, entry)
+        if known < end and is_reached(automaton, search, conflicts.vertex[entry]):
+            collect_pair(pairs, root, conflicts.vertex[entry], known)
         entry = conflicts.lists.after[_BY_ROOT, entry]
+    return True
 
 
 @kernel
-def collect_users(trees, pairs, work, automaton, conflicts, root, end):
-    """Collect the pairs of a root whose path may have used an edge with this end: those that do not outlast it."""
-    slot = find_slot(trees.root, trees.vertex, trees.state, trees.lists, BY_ROOT, root, 0, 0)
-    node = -1 if slot < 0 else trees.lists.heads[BY_ROOT, slot] - 1
-    while node >= 0:
-        vertex = trees.vertex[node]
-        if automaton.is_accepting[trees.state[node]] and is_asked(automaton, root, vertex):
-            entry = find_conflict(conflicts, root, vertex)
-            known = result_end(trees, automaton, root, vertex) if entry < 0 else conflicts.end[entry]
+def reach_from(views, automaton, search, vertex, state, position):
+    """Find the vertices and states that paths from one lead to, in `queue` with it first; returns how many.
+
+    Edges that come after the position count as well: several are told together.
+    """
+    states = automaton.moves.shape[0]
+    search.tally[STAMP] += 1
+    search.queue[0, 0] = vertex
+    search.queue[0, 1] = state
+    search.seen[np.int64(vertex) * states + state] = search.tally[STAMP]
+    first, last = 0, 1
+    while first < last:
+        vertex, state = search.queue[first, 0], search.queue[first, 1]
+        first += 1
+        for label in range(automaton.label_predicate.shape[0]):
+            following = automaton.moves[state, label]
+            if following < 0:
+                continue
+            index, row, _ = first_edge(views, automaton, label, vertex, False)
+            while row >= 0:
+                if views.gone[row] > position and fits(views, automaton, label, row):
+                    target = target_of(views, automaton, label, row)
+                    place = np.int64(target) * states + following
+                    if search.seen[place] != search.tally[STAMP]:
+                        search.seen[place] = search.tally[STAMP]
+                        search.queue[last, 0] = target
+                        search.queue[last, 1] = following
+                        last += 1
+                row = views.lists.after[index, row]
+    return last
+
+
+@kernel
+def collect_users(trees, pairs, automaton, conflicts, search, reached, root, end):
+    """Collect the pairs of a root whose path may have used a deleted edge: those that it leads to, and that do not
+    outlast it; False for want of room.
+    """
+    for at in range(reached):
+        vertex = search.queue[at, 0]
+        if automaton.is_accepting[search.queue[at, 1]] and is_asked(automaton, root, vertex):
+            if pairs.size[COLLECTED] == pairs.before.shape[0]:
+                return False
+            known = known_end(trees, automaton, conflicts, root, vertex)
             if NO_END < known <= end:
-                collect_pair(trees, pairs, work, automaton, root, vertex)
-        node = trees.lists.after[BY_ROOT, node]
+                collect_pair(pairs, root, vertex, known)
+    return True
 
 
 @kernel
-def collect_affected(views, trees, pairs, work, automaton, conflicts, kind, row, position):
-    """Collect what an edge that comes, lasts longer or is deleted may change although its tree path stays."""
+def collect_affected(views, trees, pairs, automaton, conflicts, search, kind, row, position):
+    """Collect what an edge that comes, lasts longer or is deleted may change although its tree path stays.
+
+    False for want of room; then it is done again, and what is known stays as it is.
+    """
     if kind != DELETED and conflicts.tally[USED] == 0:
-        return
+        return True
     end = end_at(views, row, position)
     for direction in range(2):
         label = label_of(automaton, views.predicate[row], direction == 1)
@@ -163,50 +263,70 @@ def collect_affected(views, trees, pairs, work, automaton, conflicts, kind, row,
             following = automaton.moves[state, label]
             if following < 0:
                 continue
-            node, _ = nodes_at(trees, source, state)
+            node = np.int64(first_of(trees, product_of(trees, source, state)))
+            reached = 0
+            if node >= 0 or state == 0:
+                reached = reach_from(views, automaton, search, target, following, position)
             root = source if state == 0 else np.int32(0)
             while node >= 0 or root > 0:
                 if root == 0:
-                    root = trees.root[node]
-                    node = trees.lists.after[BY_VERTEX, node]
-                if kind != DELETED:
-                    collect_conflicts(trees, pairs, work, automaton, conflicts, root, end)
-                elif find_node(trees, root, target, following) >= 0:
-                    collect_users(trees, pairs, work, automaton, conflicts, root, end)
+                    root = trees.root[node] if end_of(trees, node) != NO_END else np.int32(0)
+                    node = np.int64(trees.after[node])
+                if root > 0:
+                    if kind == DELETED:
+                        if not collect_users(trees, pairs, automaton, conflicts, search, reached, root, end):
+                            return False
+                    elif not collect_conflicts(pairs, automaton, conflicts, search, root, end):
+                        return False
                 root = np.int32(0)
+    return True
 
 
 @kernel
-def collect_expired(trees, pairs, work, automaton, conflicts, limit):
-    """Collect the conflicts that end by `limit`."""
+def collect_expired(pairs, conflicts, limit):
+    """Collect the conflicts that end by `limit`; False for want of room."""
     if conflicts.tally[USED] == 0 or conflicts.tally[FIRST_END] > limit:
-        return
+        return True
     first = np.int64(FOREVER)
     for entry in range(conflicts.root.shape[0]):
-        if conflicts.used[entry] and conflicts.end[entry] != NO_END:
-            if conflicts.end[entry] <= limit:
-                collect_pair(trees, pairs, work, automaton, conflicts.root[entry], conflicts.vertex[entry])
-            else:
-                first = min(first, conflicts.end[entry])
+        end = conflict_end(conflicts, entry) if conflicts.used[entry] else np.int64(NO_END)
+        if end > limit:
+            first = min(first, end)
+        elif end != NO_END:
+            if pairs.size[COLLECTED] == pairs.before.shape[0]:
+                return False
+            collect_pair(pairs, conflicts.root[entry], conflicts.vertex[entry], end)
     conflicts.tally[FIRST_END] = first
+    return True
 
 
 @kernel
-def settle_pair(views, trees, automaton, conflicts, search, root, vertex, position, floor, expired, limit):
-    """The end of a pair by simple paths, noted where there is a conflict."""
+def collect_first(views, log, entry, trees, pairs, automaton, conflicts, search, removals):
+    """Collect what a log entry changes beside the trees; False for want of room."""
+    kind, row = log.kind[entry], log.row[entry]
+    if entry == 0 or log.at[entry - 1] != log.at[entry]:
+        search.tally[VISITED] = 0
+    if kind != EXPIRED:
+        position = entry if kind == DELETED else entry + 1
+        return collect_affected(views, trees, pairs, automaton, conflicts, search, kind, row, position)
+    return not removals or collect_expired(pairs, conflicts, end_at(views, row, entry))
+
+
+@kernel
+def settle_pair(views, trees, automaton, conflicts, search, root, vertex, position, floor, over):
+    """The end of a pair by simple paths, noted where there is a conflict; `over` are ends that expire, or `NO_END`."""
     entry = find_conflict(conflicts, root, vertex)
-    end = result_end(trees, automaton, root, vertex)
-    if end != NO_END and expired:
+    end = result_end(trees, automaton, root, vertex, np.int64(-1))
+    if end != NO_END and over != NO_END:
         # what is left has been found before: an edge that expires takes nothing that lasts longer
-        if entry < 0 or conflicts.end[entry] > limit:
-            return end if entry < 0 else conflicts.end[entry]
-        conflicts.end[entry] = NO_END
-        return np.int64(NO_END)
+        if entry < 0:
+            return end
+        return conflicts.end[entry] if conflicts.end[entry] > over else np.int64(NO_END)
     conflict = end != NO_END
     for i in range(automaton.accepting.shape[0]):
-        node = find_node(trees, root, vertex, automaton.accepting[i])
-        if conflict and node >= 0 and trees.end[node] == end and is_simple(trees, automaton, search, node):
-            conflict = False
+        node = find_node(trees, root, product_of(trees, vertex, automaton.accepting[i]))
+        if conflict and node >= 0 and end_of(trees, node) == end:
+            conflict = not is_simple(views, trees, automaton, search, node)
     if not conflict:
         if entry >= 0:
             drop_conflict(conflicts, entry)
@@ -219,56 +339,56 @@ def settle_pair(views, trees, automaton, conflicts, search, root, vertex, positi
 
 
 @kernel
+def tell_pairs(
+    views, log, entry, trees, automaton, pairs, conflicts, search, out, written, counting, extensions
+):  # fmt: skip
+    """Settle and tell the pairs that are collected; (deltas written, whether there was room and the budget for all)."""
+    at = log.at[entry]
+    floor = np.int64(NO_END) if counting else at
+    over = end_at(views, log.row[entry], entry) if log.kind[entry] == EXPIRED else np.int64(NO_END)
+    while pairs.size[TOLD] < pairs.size[COLLECTED]:
+        if written + 2 > out.at.shape[0] or conflicts.tally[FREE] < 1:
+            return written, False
+        root, vertex = pairs.root[pairs.size[TOLD]], pairs.vertex[pairs.size[TOLD]]
+        known = find_conflict(conflicts, root, vertex)
+        before = pairs.before[pairs.size[TOLD]] if known < 0 else conflict_end(conflicts, known)
+        after = settle_pair(views, trees, automaton, conflicts, search, root, vertex, entry + 1, floor, over)
+        if search.tally[VISITED] > search.tally[LIMIT]:
+            return written, False
+        pairs.size[TOLD] += 1
+        written = emit_change(automaton, out, written, at, before, after, root, vertex, counting, extensions)
+    forget_pairs(pairs)
+    conflicts.tally[OVER] = max(conflicts.tally[OVER], over)
+    return written, True
+
+
+@kernel
 def follow_log(
-    views, log, first, last, trees, heap, pairs, work, terms, automaton, conflicts, search,
+    views, log, first, last, trees, heap, marks, work, terms, automaton, pairs, conflicts, search,
     counting, removals, extensions, out,
 ):  # fmt: skip
     """Deltas of the log entries [first, last); returns (entry to go on with, deltas written).
 
-    Stops where an array is full or a search gives up; `work` knows how far the entry has come.
+    Stops where an array is full or a search gives up.
     """
     written = 0
-    room = out.at.shape[0]
     for entry in range(first, last):
-        kind, row, at = log.kind[entry], log.row[entry], log.at[entry]
-        floor = np.int64(NO_END) if counting else at
-        limit = end_at(views, row, entry)
-        if work[PHASE] == BEGIN:
-            if entry == 0 or log.at[entry - 1] != at:
-                search.tally[VISITED] = 0
-            if kind == EXPIRED:
-                collect_expired(trees, pairs, work, automaton, conflicts, limit)
-            else:
-                position = entry if kind == DELETED else entry + 1
-                collect_affected(views, trees, pairs, work, automaton, conflicts, kind, row, position)
-        # told or not, a pair that goes must be known, or its conflict would stay
-        if not advance(views, log, entry, last, trees, heap, pairs, work, terms, automaton, counting, True):
-            return entry, written
-        if work[PHASE] == REPORT:
-            while work[CURSOR] < work[TOUCHED]:
-                if written + 2 > room or conflicts.tally[FREE] < 1:
+        if not conflicts.tally[TELLING]:
+            if work[PHASE] == BEGIN:
+                if not collect_first(views, log, entry, trees, pairs, automaton, conflicts, search, removals):
                     return entry, written
-                root, vertex = pairs.root[work[CURSOR]], pairs.vertex[work[CURSOR]]
-                known = find_conflict(conflicts, root, vertex)
-                before = pairs.before[work[CURSOR]] if known < 0 else conflicts.end[known]
-                after = settle_pair(
-                    views, trees, automaton, conflicts, search, root, vertex, entry + 1, floor, kind == EXPIRED, limit
-                )
-                if search.tally[VISITED] > search.tally[LIMIT]:
-                    return entry, written
-                work[CURSOR] += 1
-                if removals or kind != EXPIRED:
-                    written = emit_change(
-                        automaton, out, written, at, before, after, root, vertex, counting, extensions
-                    )
-            forget_pairs(work)
-        if automaton.flags[1]:
-            if written + 4 > room:
+            following, written = follow_trees(
+                views, log, entry, entry + 1, last, trees, heap, marks, work, terms, automaton, pairs,
+                counting, removals, extensions, out, written,
+            )  # fmt: skip
+            if following == entry:
                 return entry, written
-            for side in range(2):
-                written = count_term(
-                    views, terms, automaton, out, written, at, kind, row, side, entry + 1,
-                    counting, removals, extensions,
-                )  # fmt: skip
-        work[PHASE] = BEGIN
+            conflicts.tally[TELLING] = 1
+        if not goes_on(log, entry, last):
+            written, done = tell_pairs(
+                views, log, entry, trees, automaton, pairs, conflicts, search, out, written, counting, extensions
+            )
+            if not done:
+                return entry, written
+        conflicts.tally[TELLING] = 0
     return last, written

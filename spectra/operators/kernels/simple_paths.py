@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from spectra.clock import FOREVER
 from spectra.jit import kernel
-from spectra.operators.kernels.automaton import first_edge, fits, source_of, target_of
+from spectra.operators.kernels.automaton import first_edge, fits, leads_to, source_of, target_of
 from spectra.views.kernels.apply import end_at, visible
 
 # what `tally` holds: states visited, how many may be, a stamp for each look back, edges of the path that was found
@@ -67,10 +67,7 @@ def leads_on(views, automaton, search, vertex, state, target, position, best):
         if tally[VISITED] > tally[LIMIT]:
             return False
         for label in range(automaton.label_predicate.shape[0]):
-            used = False
-            for before in range(states):
-                used = used or automaton.moves[before, label] == reached_state
-            if not used:
+            if not leads_to(automaton, label, reached_state):
                 continue
             index, row, _ = first_edge(views, automaton, label, reached, True)
             while row >= 0:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,56 +11,38 @@ from spectra.automata import Dfa
 from spectra.clock import FOREVER, NO_END
 from spectra.errors import ResourceError
 from spectra.operators.kernels import rspq as kernels
-from spectra.operators.kernels.simple_paths import LIMIT, VISITED, SearchColumns, new_search
-from spectra.operators.path.automaton import Empty
+from spectra.operators.kernels.delta_trees import BLOCK_BITS
+from spectra.operators.kernels.pairs import COLLECTED, grown_pairs, new_pairs
+from spectra.operators.kernels.simple_paths import VISITED, SearchColumns, new_search
 from spectra.operators.path.rapq import RApq
 from spectra.views.kernels.index import grown_index, new_index
-from spectra.views.view import WindowViews
+
+#: Room at the beginning for pairs that changed, twice what a block of nodes may tell at once, and for conflicts.
+_LEAST_PAIRS, _LEAST_CONFLICTS = 2 << BLOCK_BITS, 64
 
 #: States that the search for simple paths may visit at one instant, unless told otherwise.
 PATH_BUDGET = 10_000_000
 
 
 class RSpq(RApq):
-    """Pairs that a path without a repeated vertex connects, as deltas; parameters as of `RApq`.
+    """Pairs that a path without a repeated vertex connects, as deltas; parameters as of `PathPairs`.
 
     `budget` limits the states that are visited at one instant where paths must be searched for; `label` is the
     path for the error beyond it.
     """
 
-    _masks = (1 | 2 | 4, 2 | 4, 1)
-
-    def __init__(
-        self,
-        views: WindowViews,
-        dfa: Dfa,
-        root: int | str,
-        target: int | str,
-        encode: Callable[[str], int],
-        *,
-        empty: Empty | None = None,
-        removals: bool = True,
-        extensions: bool = True,
-        owned: Callable[[NDArray[np.int32]], NDArray[np.bool_]] | None = None,
-        budget: int = PATH_BUDGET,
-        label: str = "",
-    ) -> None:
-        super().__init__(
-            views,
-            dfa,
-            root,
-            target,
-            encode,
-            empty=empty,
-            removals=removals,
-            extensions=extensions,
-            owned=owned,
-            simple=True,
-        )
+    def __init__(self, *path: Any, budget: int = PATH_BUDGET, label: str = "", **options: Any) -> None:
+        self._budget = budget
         self._label = label
+        super().__init__(*path, simple=True, **options)
+
+    def _start(self, dfa: Dfa) -> None:
+        super()._start(dfa)
         self._states = dfa.states
-        self._conflicts = _new_conflicts(64)
-        self._search: SearchColumns = new_search(1, dfa.states, budget)
+        self._changed = new_pairs(_LEAST_PAIRS)
+        self._conflicts = _new_conflicts(_LEAST_CONFLICTS)
+        self._crowded = False
+        self._search: SearchColumns = new_search(1, dfa.states, self._budget)
 
     @property
     def counters(self) -> dict[str, int]:
@@ -71,12 +52,8 @@ class RSpq(RApq):
 
     def _prepare(self) -> None:
         super()._prepare()
-        log, columns = self._views.log, self._views.columns
-        if log.entries == 0:
-            return
-        largest = int(max(columns.subject[log.row].max(), columns.object[log.row].max()))
-        if largest >= len(self._search.on_path):
-            self._search = new_search(2 * largest, self._states, int(self._search.tally[LIMIT]))
+        if self._views.log.entries and self._largest_id() >= len(self._search.on_path):
+            self._search = new_search(2 * self._largest_id(), self._states, self._budget)
 
     def _follow(self, first: int, last: int) -> tuple[int, int]:
         following, written = kernels.follow_log(
@@ -86,10 +63,11 @@ class RSpq(RApq):
             last,
             self._trees,
             self._heap,
-            self._pairs,
+            self._marks,
             self._work,
             self._terms,
             self._automaton.columns,
+            self._changed,
             self._conflicts,
             self._search,
             self._views.counting,
@@ -97,35 +75,48 @@ class RSpq(RApq):
             self._extensions,
             self._out,
         )
-        limit = int(self._search.tally[LIMIT])
-        if self._search.tally[VISITED] > limit:
+        if self._search.tally[VISITED] > self._budget:
             raise ResourceError(
-                f"the simple paths of {self._label} take more than {limit:,} states at one event",
+                f"the simple paths of {self._label} take more than {self._budget:,} states at one event",
                 detail="Where leaving out a loop breaks the path, simple paths have to be tried one by one.",
                 hint="Raise the limit (--path-budget, Engine(path_budget=…)), narrow the window, "
                 "or leave out SIMPLE PATHS.",
             )
         return following, written
 
+    def _finish(self) -> None:
+        super()._finish()
+        if self._crowded:
+            kernels.drop_unconnected(self._trees, self._automaton.columns, self._conflicts)
+            self._crowded = False
+
     def _connected(self) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
         rows, until = super()._connected()
-        entries = np.flatnonzero(self._conflicts.used)
-        pairs = zip(self._conflicts.root[entries].tolist(), self._conflicts.vertex[entries].tolist(), strict=True)
-        known = dict(zip(pairs, self._conflicts.end[entries].tolist(), strict=True))
+        conflicts = self._conflicts
+        entries = np.flatnonzero(conflicts.used)
+        pairs = zip(conflicts.root[entries].tolist(), conflicts.vertex[entries].tolist(), strict=True)
+        ends = np.where(conflicts.end > conflicts.tally[kernels.OVER], conflicts.end, NO_END)
+        known = dict(zip(pairs, ends[entries].tolist(), strict=True))
         for at, (root, vertex) in enumerate(rows.tolist()):
             until[at] = known.get((root, vertex), until[at])
         return rows[until != NO_END], until[until != NO_END]
 
     def _make_room(self, written: int) -> None:
-        if self._conflicts.tally[kernels.FREE] < 1:
-            self._conflicts = _new_conflicts(2 * len(self._conflicts.root), self._conflicts)
+        conflicts, changed = self._conflicts, self._changed
+        if conflicts.tally[kernels.FREE] < 1:
+            self._conflicts = _new_conflicts(2 * len(conflicts.root), conflicts)
+            self._crowded = True
+        elif changed.size[COLLECTED] + _LEAST_PAIRS // 2 > len(changed.before):
+            self._changed = grown_pairs(changed)
         else:
             super()._make_room(written)
 
     @property
     def nbytes(self) -> int:
-        conflicts: list[NDArray[Any]] = [*self._conflicts[:-1], *self._conflicts.lists]
-        return super().nbytes + sum(array.nbytes for array in [*conflicts, *self._search])
+        columns: list[NDArray[Any]] = [*self._search]
+        for table in (self._conflicts, self._changed):
+            columns += [*table[:-1], *table.lists]
+        return super().nbytes + sum(column.nbytes for column in columns)
 
 
 def _new_conflicts(room: int, old: kernels.ConflictColumns | None = None) -> kernels.ConflictColumns:
@@ -136,7 +127,7 @@ def _new_conflicts(room: int, old: kernels.ConflictColumns | None = None) -> ker
         used=np.zeros(room, np.int32),
         end=np.full(room, NO_END, np.int64),
         free=np.arange(room - 1, -1, -1, dtype=np.int32),
-        tally=np.array([room, 0, FOREVER, 0], np.int64),
+        tally=np.array([room, 0, FOREVER, NO_END, 0, 0], np.int64),
         lists=new_index([1 | 2, 1], room, 2 * room),
     )
     if old is None:

@@ -12,9 +12,9 @@ from spectra.automata import Dfa
 from spectra.clock import NO_END
 from spectra.errors import ResourceError
 from spectra.operators.kernels import witness as kernels
+from spectra.operators.kernels.heap import new_heap
 from spectra.operators.kernels.simple_paths import LENGTH, LIMIT, VISITED, SearchColumns, last_simple_path, new_search
 from spectra.operators.path.automaton import Automaton
-from spectra.operators.path.rapq import new_heap
 from spectra.views.view import WindowViews
 
 #: Which path is named: the one that lasts longest, one with the fewest edges, the simple one that lasts longest.
@@ -38,8 +38,7 @@ class Witness:
         self._label = label
         self._budget = budget
         self._stamp = 0
-        self._heap = new_heap(1024)
-        self._work = np.zeros(16, np.int64)
+        self._heap = new_heap(1024, np.int64)
         self._reached = _new_reached(1024, 1, dfa.states)
         self._search: SearchColumns = new_search(1, dfa.states, budget)
 
@@ -71,7 +70,6 @@ class Witness:
                 self.views.columns,
                 self._automaton.columns,
                 self._heap,
-                self._work,
                 self._reached,
                 self._stamp,
                 start,
@@ -81,7 +79,7 @@ class Witness:
             )
             if length != kernels.NO_ROOM:
                 return self._reached.found[:length].copy() if length != kernels.NO_PATH else None
-            self._heap = new_heap(2 * len(self._heap.end))
+            self._heap = new_heap(2 * len(self._heap.end), np.int64)
             terms = len(self._reached.seen) // self._states
             self._reached = _new_reached(2 * len(self._reached.vertex), terms, self._states)
 

@@ -1,4 +1,4 @@
-"""Set functions (SPARQL 1.1, section 18.5.1) over multisets that change, each with how long its value lasts.
+"""Set functions (SPARQL 1.1, section 18.5.1) over the members of groups, each with how long its value lasts.
 
 Where SPARQL leaves a choice it is fixed, so that answers do not depend on the order of arrival: SAMPLE is the
 least value in the order of ORDER BY, GROUP_CONCAT joins the strings in the order of their texts. Sums are exact
@@ -7,24 +7,33 @@ and rounded once.
 
 from __future__ import annotations
 
-import math
-from bisect import bisect_left, insort
-from collections.abc import Hashable, Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
-from decimal import Context, Decimal
 
-from spectra.clock import FOREVER
+import numpy as np
+
+from spectra.dictionary.spans import Spans
 from spectra.errors import InternalError
-from spectra.sparql import numeric
-from spectra.sparql.numeric import DECIMAL, DOUBLE, FLOAT, INTEGER
-from spectra.sparql.values import BLANK, IRI, OrderKey, Value, divide, order_key, string, value_of
+from spectra.operators.kernels import column as kernels
+from spectra.operators.kernels.column import MemberDeltas, Results, Scratch, Trees, column_deltas
+from spectra.operators.kernels.digits import MARGIN
+from spectra.operators.kernels.group import Evaluations
+from spectra.operators.kernels.rows import new_table, with_room
+from spectra.operators.kernels.totals import NumberColumns, Totals
+from spectra.operators.kernels.treap import keyed
+from spectra.operators.relational.live_terms import LiveTerms
+from spectra.operators.relational.numbers import Numbers, with_rows
+from spectra.operators.relational.value_order import ValueOrder
 
-#: Id of a member without a value: an unbound variable, or an error.
-ERROR = 0
-
-#: Sums of decimals do not round; a sum that is too long to write is an error when it is told.
-_UNROUNDED = Context(prec=10**6)
-_BINARY_POINT = 1074  # every double is a whole number of 2**-1074
+_NUMBERS = {
+    "COUNT": kernels.COUNT,
+    "SUM": kernels.SUM,
+    "AVG": kernels.AVERAGE,
+    "MIN": kernels.MINIMUM,
+    "MAX": kernels.MAXIMUM,
+    "SAMPLE": kernels.SAMPLE,
+    "GROUP_CONCAT": kernels.CONCATENATION,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,268 +44,135 @@ class SetFunction:
     distinct: bool
     separator: str | None = None
 
-
-class Total:
-    """The exact sum of numbers that come and go, by type."""
-
-    __slots__ = ("bad", "count", "numbers", "special", "sums")
-
-    def __init__(self) -> None:
-        self.count = 0
-        self.bad = 0  # members that are not numbers
-        self.numbers = [0, 0, 0, 0]
-        self.sums: list[int | Decimal] = [0, Decimal(0), 0, 0]
-        self.special = {math.inf: 0, -math.inf: 0, math.nan: 0}
-
-    def copy(self) -> Total:
-        other = Total()
-        other.count, other.bad, other.numbers = self.count, self.bad, self.numbers.copy()
-        other.sums, other.special = self.sums.copy(), self.special.copy()
-        return other
-
-    def add(self, value: Value | None, copies: int) -> None:
-        """Add a value so many times; a negative number takes it away."""
-        self.count += copies
-        if value is None or not value.is_numeric:
-            self.bad += copies
-            return
-        kind = value.kind
-        self.numbers[kind] += copies
-        if kind == INTEGER:
-            self.sums[kind] += copies * value.value
-        elif kind == DECIMAL:
-            product = _UNROUNDED.multiply(value.value, Decimal(copies))
-            self.sums[kind] = _UNROUNDED.add(Decimal(self.sums[kind]), product)
-        elif math.isfinite(value.value):
-            self.sums[kind] += copies * _whole(value.value)
-        else:
-            self.special[math.nan if math.isnan(value.value) else value.value] += copies
+    @property
+    def reads(self) -> tuple[bool, str]:
+        """Whether it looks at distinct values only, and the order that it needs: "", "values" or "strings"."""
+        if self.name in ("MIN", "MAX", "SAMPLE"):
+            return True, "values"
+        return self.distinct, "strings" if self.name == "GROUP_CONCAT" else ""
 
     @property
-    def mixed(self) -> bool:
-        """Whether exact numbers have to be promoted to binary ones, each by itself."""
-        return bool((self.numbers[FLOAT] or self.numbers[DOUBLE]) and (self.numbers[INTEGER] or self.numbers[DECIMAL]))
-
-    def sum(self) -> Value | None:
-        """The sum, 0 of nothing; not to be asked of numbers that are `mixed`."""
-        if self.bad:
-            return None
-        if self.numbers[FLOAT] or self.numbers[DOUBLE]:
-            kind = DOUBLE if self.numbers[DOUBLE] else FLOAT
-            return Value(kind, _rounded(kind, int(self.sums[FLOAT]) + int(self.sums[DOUBLE]), self.special))
-        if self.numbers[DECIMAL]:
-            exact = _UNROUNDED.add(Decimal(self.sums[DECIMAL]), Decimal(self.sums[INTEGER]))
-            written = numeric.add(DECIMAL, exact, Decimal(0))
-            return None if written is None else Value(DECIMAL, written)
-        return Value(INTEGER, int(self.sums[INTEGER]))
+    def joined_by(self) -> str:
+        return " " if self.separator is None else self.separator
 
 
-def _whole(value: float) -> int:
-    numerator, denominator = value.as_integer_ratio()
-    return numerator << (_BINARY_POINT + 1 - denominator.bit_length())
+class Column:
+    """The members of all groups by one argument, as some functions need them.
 
+    Members are kept in buckets by group and end, with the sums of `numbers` if there are any, and one by one in
+    `order` if there is one. A change costs a look-up and a step down each of the two trees.
+    """
 
-def _rounded(kind: int, whole: int, special: dict[float, int]) -> float:
-    if any(special.values()):
-        result = sum(number for number, copies in special.items() if copies)
-    else:
-        try:
-            result = whole / (1 << _BINARY_POINT)
-        except OverflowError:
-            result = math.copysign(math.inf, whole)
-    return numeric.as_float(result) if kind == FLOAT else result
+    def __init__(
+        self, functions: Sequence[SetFunction], numbers: Numbers | None, order: ValueOrder | None, live: LiveTerms
+    ) -> None:
+        self.visited = 0  # buckets and members that evaluations looked at
+        self._functions = np.array([_NUMBERS[function.name] for function in functions], np.int64)
+        self._separators = np.array([len(function.joined_by) for function in functions], np.int64)
+        self._numbers, self._order, self._live = numbers, order, live
+        self._sums = any(function.name in ("SUM", "AVG") for function in functions)
+        self._buckets = new_table(2, [0, 1])
+        self._entries = new_table(2, [0, 1])
+        self._trees = Trees(
+            by_end=keyed(self._buckets.until),
+            ends=np.zeros((0, 2), np.int32),
+            values=np.zeros(0, np.int32),
+            errors=np.zeros(0, np.int32),
+            places=keyed(np.zeros((0, 1), np.int64))._replace(terms=np.zeros((0, 1), np.int32)),
+            terms=np.zeros((0, 2), np.int32),
+            roots=np.zeros(0, np.int32),
+        )
+        self._moved = 0
+        self._shape = numbers.shape if numbers is not None else (0, 0, 0, 0)
+        self._of_buckets, self._of_groups, self._scratch = (self._new_totals() for _ in range(3))
 
-
-class Member:
-    """One value of a multiset: its term, and how many copies have which end."""
-
-    __slots__ = ("copies", "ends", "id", "key", "text")
-
-    def __init__(self, term: int, text: str | None, key: OrderKey) -> None:
-        self.id = term
-        self.text = text
-        self.key = key
-        self.copies = 0
-        self.ends: dict[int, int] = {}
-
-    @property
-    def last(self) -> int:
-        """When the last copy ends."""
-        return max(self.ends)
-
-    @property
-    def value(self) -> Value | None:
-        return None if self.text is None else value_of(self.text)
-
-    def __lt__(self, other: Member) -> bool:
-        return (self.key, self.text or "") < (other.key, other.text or "")
-
-
-class Members:
-    """The values of one argument in one group, by value and by end; in order where MIN, MAX or SAMPLE ask."""
-
-    def __init__(self, functions: list[SetFunction]) -> None:
-        names = {function.name for function in functions}
-        sums = {function.distinct for function in functions if function.name in ("SUM", "AVG")}
-        self.values: dict[Hashable, Member] = {}
-        self.by_end: dict[int, dict[Hashable, int]] = {}
-        self.ends: list[int] = []
-        self.size = 0  # copies that have a value
-        self.ordered: list[Member] | None = [] if names & {"MIN", "MAX", "SAMPLE"} else None
-        self.totals = {distinct: Total() for distinct in sums}
-
-    def change(self, term: Hashable, text: str | None, end: int, copies: int) -> None:
-        """Add copies of a value with an end, or take them away."""
-        member = self.values.get(term)
-        if member is None:
-            in_order = self.ordered is not None and term != ERROR
-            number = term if isinstance(term, int) else ERROR
-            member = self.values[term] = Member(number, text, order_key(text) if in_order else ())
-            if self.ordered is not None and in_order:
-                insort(self.ordered, member)
-        before, member.copies = member.copies, member.copies + copies
-        if term != ERROR:
-            self.size += copies
-        of_member = member.ends.get(end, 0) + copies
-        if of_member < 0:
+    def evaluate(
+        self, deltas: MemberDeltas, evaluations: Evaluations, count: int, groups: int, is_keyed: bool, texts: Spans
+    ) -> Results:
+        """The values of the functions when members have come and gone; there are less than `groups` groups."""
+        self._make_room(int(np.count_nonzero(deltas.sign > 0)), groups)
+        self._trees = self._trees._replace(places=self._trees.places._replace(**texts._asdict()))
+        number = len(self._functions)
+        results = Results(
+            what=np.zeros((count, number), np.int8),
+            value=np.zeros((count, number), np.int64),
+            until=np.zeros(count, np.int64),
+            text=np.empty((64 + 96 * count) * number, np.uint8),
+            starts=np.zeros((count * number, 2), np.int64),
+            numbers=np.zeros(count * number, np.float64),
+            listed=np.zeros(16, np.int32),
+        )
+        limbs = self._of_groups.exact.shape[1]
+        scratch = Scratch(
+            totals=with_rows_of(self._scratch, 1),
+            bucket=np.zeros(2, np.int32),
+            limbs=np.zeros(self._shape[2], np.int64),
+            chunks=np.zeros(2 * limbs, np.int64),
+            digits=np.zeros(18 * limbs + MARGIN, np.uint8),
+            shape=np.array([self._shape[1], self._shape[3]], np.int64),
+        )
+        progress = np.zeros(kernels.PROGRESS, np.int64)
+        labels = self._order.labels if self._order is not None else np.zeros(0, np.int64)
+        columns = self._numbers.columns if self._numbers is not None else _PRESENCE
+        while not column_deltas(
+            self._buckets, self._entries, self._of_buckets, self._of_groups, self._trees, columns, labels,
+            self._live.terms, self._functions, self._separators, deltas, evaluations, count, is_keyed, scratch,
+            results, progress,
+        ):  # fmt: skip
+            results = results._replace(
+                text=with_rows(results.text, 2 * len(results.text) + 40 * limbs * number + 1024),
+                listed=with_rows(results.listed, 4 * len(results.listed)),
+            )
+        if progress[kernels.MISSING]:
             raise InternalError("a group was told of a row that leaves and never came")
-        if of_member:
-            member.ends[end] = of_member
-        else:
-            del member.ends[end]
-        bucket = self.by_end.get(end)
-        if bucket is None:
-            bucket = self.by_end[end] = {}
-            insort(self.ends, end)
-        if of_member:
-            bucket[term] = of_member
-        else:
-            del bucket[term]
-            if not bucket:
-                del self.by_end[end]
-                del self.ends[bisect_left(self.ends, end)]
-        for distinct, total in self.totals.items():
-            step = int(member.copies > 0) - int(before > 0) if distinct else copies
-            if step:
-                total.add(member.value, step)
-        if not member.copies:
-            del self.values[term]
-            if self.ordered is not None and term != ERROR:
-                del self.ordered[bisect_left(self.ordered, member)]
+        self.visited += int(progress[kernels.VISITED])
+        return results
 
-    def leaving(self) -> Iterator[tuple[int, dict[Hashable, int]]]:
-        """The ends in order, each with the copies that leave then."""
-        for end in self.ends:
-            yield end, self.by_end[end]
+    def _make_room(self, additions: int, groups: int) -> None:
+        self._buckets = with_room(self._buckets, additions)
+        numbers, order, trees = self._numbers, self._order, self._trees
+        if numbers is not None and numbers.shape != self._shape and self._sums:
+            self._of_buckets, self._of_groups, self._scratch = (
+                numbers.fit(totals, self._shape) for totals in (self._of_buckets, self._of_groups, self._scratch)
+            )
+            self._shape = numbers.shape
+        self._of_buckets = with_rows_of(self._of_buckets, len(self._buckets.until))
+        self._of_groups = with_rows_of(self._of_groups, groups)
+        if order is not None:
+            self._entries = with_room(self._entries, additions)
+            places = trees.places
+            if order.moved != self._moved:
+                places = places._replace(keys=order.labels[self._entries.rows[: len(places.keys), 1:]])
+                self._moved = order.moved
+            entries = len(self._entries.until)
+            places = places._replace(keys=with_rows(places.keys, entries), terms=with_rows(places.terms, entries))
+            trees = trees._replace(terms=with_rows(trees.terms, entries), places=places)
+        self._trees = trees._replace(
+            by_end=keyed(self._buckets.until),
+            ends=with_rows(trees.ends, len(self._buckets.until)),
+            values=with_rows(trees.values, groups),
+            errors=with_rows(trees.errors, groups),
+            roots=with_rows(trees.roots, groups),
+        )
 
+    def _new_totals(self) -> Totals:
+        exact, _, binary, _ = self._shape if self._sums else (0, 0, 0, 0)
+        counts = _PRESENCE if self._numbers is None else self._numbers.columns
+        widths = counts.counts.shape[1], exact, binary, binary
+        return Totals(*(np.zeros((0, width), np.int64) for width in widths))
 
-#: A term id, or the text of a computed term; None for an error.
-Result = int | str | None
-
-
-def evaluate(function: SetFunction, members: Members) -> tuple[Result, int]:
-    """The value of a set function, and the first instant at which it will be another if nothing arrives."""
-    match function.name:
-        case "COUNT":
-            return _distinct_count(members) if function.distinct else _count_of(members)
-        case "SUM" | "AVG":
-            return _sum_or_average(function, members)
-        case "GROUP_CONCAT":
-            return _group_concat(function, members)
-        case _:
-            return _extreme(function.name, members)
+    @property
+    def nbytes(self) -> int:
+        trees = self._trees
+        linked = (trees.ends, trees.values, trees.errors, trees.terms, trees.roots, *trees.places[:2])
+        parts = (self._buckets, self._entries, self._of_buckets, self._of_groups, linked)
+        return sum(array.nbytes for part in parts for array in part)
 
 
-def _count_of(members: Members) -> tuple[Result, int]:
-    until = next((end for end, bucket in members.leaving() if any(term != ERROR for term in bucket)), FOREVER)
-    return Value(INTEGER, members.size).text, until
+#: What a member counts as where nobody asks for more: one value, or none.
+_PRESENCE = NumberColumns(np.array([[0], [1]], np.int64), *(np.zeros((2, width), np.int64) for width in (0, 3, 3)))
 
 
-def _distinct_count(members: Members) -> tuple[Result, int]:
-    count = len(members.values) - (ERROR in members.values)
-    for end, bucket in members.leaving():
-        if any(term != ERROR and members.values[term].last == end for term in bucket):
-            return Value(INTEGER, count).text, end
-    return Value(INTEGER, count).text, FOREVER
-
-
-def _extreme(name: str, members: Members) -> tuple[Result, int]:
-    ordered = members.ordered or []
-    failed = members.values.get(ERROR) if name != "SAMPLE" else None
-    if failed is not None:
-        until = failed.last
-        return None, until if any(member.last > until for member in ordered) else FOREVER
-    if not ordered:
-        return None, FOREVER
-    member = ordered[-1 if name == "MAX" else 0]
-    return member.id, member.last
-
-
-def _sum_or_average(function: SetFunction, members: Members) -> tuple[Result, int]:
-    total = members.totals[function.distinct]
-    average = function.name == "AVG"
-    if total.bad:
-        bad = (member.last for member in members.values.values() if member.value is None or not _numeric(member))
-        return None, max(bad)
-    now = _number(total, members, None, average, function.distinct)
-    later = total.copy()
-    for end, bucket in members.leaving():
-        for term, copies in bucket.items():
-            member = members.values[term]
-            if not function.distinct:
-                later.add(member.value, -copies)
-            elif member.last == end:
-                later.add(member.value, -1)
-        if _number(later, members, end, average, function.distinct) != now:
-            return now, end
-    return now, FOREVER
-
-
-def _numeric(member: Member) -> bool:
-    return member.value is not None and member.value.is_numeric
-
-
-def _number(total: Total, members: Members, end: int | None, average: bool, distinct: bool) -> str | None:
-    """The text of a sum or an average of what is left after an end (None: now)."""
-    if total.mixed:
-        total = _promoted(members, end, DOUBLE if total.numbers[DOUBLE] else FLOAT, distinct)
-    result = total.sum()
-    if result is not None and average and total.count:
-        result = divide(result, Value(INTEGER, total.count))
-    return None if result is None else result.text
-
-
-def _promoted(members: Members, end: int | None, kind: int, distinct: bool) -> Total:
-    """The total with each number as one of a binary type."""
-    total = Total()
-    for member in members.values.values():
-        copies = sum(n for last, n in member.ends.items() if end is None or last > end)
-        if copies and member.value is not None:
-            total.add(Value(kind, numeric.promote(member.value.value, kind)), 1 if distinct else copies)
-    return total
-
-
-def _group_concat(function: SetFunction, members: Members) -> tuple[Result, int]:
-    bad = [member.last for member in members.values.values() if _string(member) is None]
-    if bad:
-        return None, max(bad)
-    now = _concatenated(function, members, None)
-    until = next((end for end in members.ends if _concatenated(function, members, end) != now), FOREVER)
-    return now, until
-
-
-def _concatenated(function: SetFunction, members: Members, end: int | None) -> str:
-    strings: list[str] = []
-    for member in members.values.values():
-        copies = sum(n for last, n in member.ends.items() if end is None or last > end)
-        if copies:
-            strings += [_string(member) or ""] * (1 if function.distinct else copies)
-    return string((function.separator if function.separator is not None else " ").join(sorted(strings))).text
-
-
-def _string(member: Member) -> str | None:
-    """STR of a member, None where it has none."""
-    value = member.value
-    if value is None or value.kind == BLANK:
-        return None
-    return str(value.value) if value.kind == IRI else value.lexical
+def with_rows_of(totals: Totals, rows: int) -> Totals:
+    """Totals with more rows, those being empty bags."""
+    return Totals(*(with_rows(part, rows) for part in totals))

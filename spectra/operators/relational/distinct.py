@@ -11,28 +11,17 @@ from spectra.operators.kernels.output import new_output
 from spectra.operators.kernels.rows import new_table, with_room
 
 
-class Distinct:
-    """The set of the input's solutions."""
+class DistinctRows:
+    """A bag of rows, and what changes in its set, where a row has the latest end of its copies."""
 
-    def __init__(self, source: Operator) -> None:
-        self.source = source
-        self.variables = source.variables
-        self._copies = new_table(len(self.variables), list(range(len(self.variables))), ordered=True)
+    def __init__(self, width: int) -> None:
+        self._copies = new_table(width, list(range(width)), ordered=True)
 
-    @property
-    def counters(self) -> dict[str, int]:
-        return {"rows": int(self._copies.size[0])}
+    def __len__(self) -> int:
+        return int(self._copies.size[0])
 
-    def initial(self, at: int) -> Deltas:
-        return self._distinct(self.source.initial(at))
-
-    def process(self) -> Deltas:
-        return self._distinct(self.source.process())
-
-    def current(self, at: int) -> Deltas:
-        return Distinct(self.source)._distinct(self.source.current(at))
-
-    def _distinct(self, deltas: Deltas) -> Deltas:
+    def changes(self, deltas: Deltas) -> Deltas:
+        """Change the bag; the changes of the set."""
         count, width = deltas.rows.shape
         if count == 0:
             return deltas
@@ -49,4 +38,30 @@ class Distinct:
 
     @property
     def nbytes(self) -> int:
-        return self.source.nbytes + sum(array.nbytes for array in self._copies)
+        return sum(array.nbytes for array in self._copies)
+
+
+class Distinct:
+    """The set of the input's solutions."""
+
+    def __init__(self, source: Operator) -> None:
+        self.source = source
+        self.variables = source.variables
+        self._rows = DistinctRows(len(self.variables))
+
+    @property
+    def counters(self) -> dict[str, int]:
+        return {"rows": len(self._rows)}
+
+    def initial(self, at: int) -> Deltas:
+        return self._rows.changes(self.source.initial(at))
+
+    def process(self) -> Deltas:
+        return self._rows.changes(self.source.process())
+
+    def current(self, at: int) -> Deltas:
+        return DistinctRows(len(self.variables)).changes(self.source.current(at))
+
+    @property
+    def nbytes(self) -> int:
+        return self.source.nbytes + self._rows.nbytes

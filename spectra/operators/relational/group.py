@@ -9,8 +9,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spectra.clock import FOREVER
+from spectra.dictionary.spans import Spans
+from spectra.errors import InternalError
 from spectra.operators.contract import UNBOUND, Deltas, Operator
-from spectra.operators.relational.aggregates import Members, Result, SetFunction, evaluate
+from spectra.operators.kernels import column as kernels
+from spectra.operators.kernels.column import Results
+from spectra.operators.kernels.group import Evaluations, Told, group_rows, tell_groups
+from spectra.operators.kernels.output import new_output
+from spectra.operators.kernels.rows import add_row, new_table, with_room
+from spectra.operators.relational.aggregates import SetFunction
+from spectra.operators.relational.members import Members
+from spectra.operators.relational.numbers import with_rows
+from spectra.sparql.numeric import DOUBLE, FLOAT
+from spectra.sparql.values import Value, string
 
 #: Told which ids solutions begin and cease to have.
 Hold = Callable[[NDArray[np.int32], NDArray[np.int32]], None]
@@ -34,15 +45,12 @@ class Terms:
     hold: Hold
 
 
-class _Group:
-    """The members of a group by argument, and what is told of it at present: values and their end."""
+@dataclass(frozen=True, slots=True)
+class TextColumns:
+    """What kernels ask of the dictionary: the canonical texts of all ids, and ids of texts that are spans."""
 
-    __slots__ = ("columns", "size", "told")
-
-    def __init__(self, functions: list[list[SetFunction]]) -> None:
-        self.columns = [Members(of_argument) for of_argument in functions]
-        self.size = 0
-        self.told: tuple[list[Result], int] | None = None
+    spans: Callable[[], Spans]
+    ids: Callable[[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int32]], NDArray[np.int32]]
 
 
 class Group:
@@ -52,21 +60,33 @@ class Group:
     at, and of those only what changed: values are kept in order, by end and as sums.
     """
 
-    def __init__(self, source: Operator, keys: Sequence[str], aggregates: Sequence[Aggregated], terms: Terms) -> None:
+    def __init__(
+        self,
+        source: Operator,
+        keys: Sequence[str],
+        aggregates: Sequence[Aggregated],
+        terms: Terms,
+        texts: TextColumns,
+    ) -> None:
         self.source = source
         self.variables = (*keys, *(aggregated.variable for aggregated in aggregates))
-        self.counters = {"groups": 0, "evaluated": 0, "changed": 0}
-        self._keys, self._aggregates, self._terms = tuple(keys), tuple(aggregates), terms
+        self.counters = {"groups": 0, "evaluated": 0, "changed": 0, "visited": 0}
+        self._arguments = (tuple(keys), tuple(aggregates), terms, texts)
+        self._terms, self._texts, self._keyed = terms, texts, bool(keys)
         self._key_columns = [source.variables.index(name) for name in keys]
+        self._groups = new_table(len(keys), list(range(len(keys))))
+        self._functions = [aggregated.function for aggregated in aggregates]
         # any argument says when the last solution of a group ends, since errors are members too
         arguments = list(dict.fromkeys(aggregated.argument for aggregated in aggregates)) or [None]
-        self._arguments = [_columns(source, argument) for argument in arguments]
-        self._places = [arguments.index(aggregated.argument) for aggregated in aggregates]
-        self._functions = [
-            [aggregated.function for aggregated in aggregates if aggregated.argument == argument]
+        self._members = [
+            Members(
+                _columns(source, argument),
+                [(at, one.function) for at, one in enumerate(aggregates) if one.argument == argument],
+                texts.spans,
+            )
             for argument in arguments
         ]
-        self._groups: dict[tuple[int, ...], _Group] = {}
+        self._told = Told(np.zeros((0, len(self._functions)), np.int32), np.zeros(0, np.int64), np.zeros(0, np.bool_))
 
     def initial(self, at: int) -> Deltas:
         return self._group(self.source.initial(at), hold=True, begin=at)
@@ -75,104 +95,97 @@ class Group:
         return self._group(self.source.process(), hold=True)
 
     def current(self, at: int) -> Deltas:
-        fresh = Group(self.source, self._keys, self._aggregates, self._terms)
-        return fresh._group(self.source.current(at), hold=False, begin=at)
+        return Group(self.source, *self._arguments)._group(self.source.current(at), hold=False, begin=at)
 
     def _group(self, deltas: Deltas, *, hold: bool, begin: int | None = None) -> Deltas:
-        """What changes; at `begin` the one group without keys is there, whatever it has."""
-        told: list[tuple[int, int, int, tuple[int, ...], list[Result]]] = []
-        text = self._texts_of(deltas)
-        touched: dict[tuple[int, ...], _Group] = {}
-        now = begin
-        if begin is not None and not self._keys:
-            touched[()] = self._groups.setdefault((), _Group(self._functions))
-        for at, sign, until, row in zip(
-            deltas.at.tolist(), deltas.sign.tolist(), deltas.until.tolist(), deltas.rows.tolist(), strict=True
-        ):
-            if at != now:
-                if now is not None:
-                    self._tell(now, touched, told)
-                touched.clear()
-                now = at
-            key = tuple([row[column] for column in self._key_columns])
-            group = self._groups.get(key)
-            if group is None:
-                group = self._groups[key] = _Group(self._functions)
-            touched[key] = group
-            group.size += sign
-            for members, columns in zip(group.columns, self._arguments, strict=True):
-                if columns is None:
-                    members.change(True, None, until, sign)
-                elif isinstance(columns, int):
-                    members.change(row[columns], text[row[columns]], until, sign)
-                else:
-                    members.change(tuple([row[column] for column in columns]), None, until, sign)
-            self.counters["changed"] += 1
-        if now is not None:
-            self._tell(now, touched, told)
-        self.counters["groups"] = len(self._groups)
-        return self._deltas(told, hold=hold)
+        """What changes; from `begin` on the one group without keys is there, whatever it has."""
+        alone = begin is not None and not self._keyed
+        if alone:
+            add_row(self._groups, np.zeros(0, np.int32), np.int64(0))
+        if not len(deltas) and not alone:
+            return Deltas.empty(len(self.variables))
+        evaluations, count, group_of = self._touched(deltas)
+        if alone and begin is not None and not count:
+            evaluations.at[0], evaluations.alive[0], count = begin, True, 1
+        self.counters["groups"] = int(self._groups.size[0])
+        self.counters["evaluated"] += count
+        self.counters["changed"] += len(deltas)
+        values = np.full((count, len(self._functions)), UNBOUND, np.int32)
+        until = np.full(count, FOREVER, np.int64)
+        for members in self._members:
+            for places, results in members.evaluate(
+                deltas, group_of, evaluations, count, len(self._groups.until), self._keyed
+            ):
+                until = np.minimum(until, results.until)
+                values[:, places] = self._ids(results, places, members)
+            members.forget()
+        self.counters["visited"] = sum(members.visited for members in self._members)
+        return self._tell(evaluations, count, values, until, hold=hold)
+
+    def _touched(self, deltas: Deltas) -> tuple[Evaluations, int, NDArray[np.int32]]:
+        """Which groups change when, how many such, and the group of each row."""
+        size, width = len(deltas), len(self._key_columns)
+        self._groups = with_room(self._groups, int(np.count_nonzero(deltas.sign > 0)))
+        evaluations = Evaluations(
+            at=np.zeros(size + 1, np.int64),
+            group=np.zeros(size + 1, np.int64),
+            alive=np.zeros(size + 1, np.bool_),
+            keys=np.zeros((size + 1, width), np.int32),
+        )
+        group_of = np.zeros(size, np.int32)
+        keys = np.ascontiguousarray(deltas.rows[:, self._key_columns])
+        touched = np.zeros(len(self._groups.until), np.int64)
+        count, missing = group_rows(self._groups, deltas.at, deltas.sign, keys, touched, group_of, evaluations)
+        if missing:
+            raise InternalError("a group was told of a row that leaves and never came")
+        return evaluations, int(count), group_of
+
+    def _ids(self, results: Results, places: list[int], members: Members) -> NDArray[np.int32]:
+        """The ids of values."""
+        ids = np.full(results.what.shape, UNBOUND, np.int32)
+        of_terms = results.what == kernels.TERM
+        ids[of_terms] = members.live.terms[results.value[of_terms]]
+        of_texts = results.what == kernels.TEXT
+        spans = results.starts[results.value[of_texts]]
+        ids[of_texts] = self._texts.ids(
+            results.text, np.ascontiguousarray(spans[:, 0]), (spans[:, 1] - spans[:, 0]).astype(np.int32)
+        )
+        for what, kind in ((kernels.FLOAT, FLOAT), (kernels.DOUBLE, DOUBLE)):
+            of_numbers = results.what == what
+            if of_numbers.any():
+                found, which = np.unique(results.numbers[results.value[of_numbers]], return_inverse=True)
+                ids[of_numbers] = self._terms.ids([Value(kind, number).text for number in found.tolist()])[which]
+        for at, place in enumerate(places):
+            listed = np.flatnonzero(results.what[:, at] == kernels.LIST)
+            spans = results.starts[results.value[listed, at]]
+            texts = [
+                self._functions[place].joined_by.join(members.strings(results.listed[start:end]))
+                for start, end in spans.tolist()
+            ]
+            ids[listed, at] = self._terms.ids([string(text).text for text in texts])
+        return ids
 
     def _tell(
-        self,
-        at: int,
-        touched: dict[tuple[int, ...], _Group],
-        told: list[tuple[int, int, int, tuple[int, ...], list[Result]]],
-    ) -> None:
-        """The old and the new solution of each group that changed."""
-        for key, group in touched.items():
-            before, group.told = group.told, None
-            if group.size or not self._keys:
-                group.told = self._evaluate(group)
-            else:
-                del self._groups[key]
-            if before != group.told:
-                if before is not None:
-                    told.append((at, -1, before[1], key, before[0]))
-                if group.told is not None:
-                    told.append((at, 1, group.told[1], key, group.told[0]))
-
-    def _evaluate(self, group: _Group) -> tuple[list[Result], int]:
-        self.counters["evaluated"] += 1
-        until = group.columns[0].ends[-1] if self._keys else FOREVER
-        values: list[Result] = []
-        for aggregated, place in zip(self._aggregates, self._places, strict=True):
-            value, end = evaluate(aggregated.function, group.columns[place])
-            values.append(value)
-            until = min(until, end)
-        return values, until
-
-    def _texts_of(self, deltas: Deltas) -> dict[int, str | None]:
-        """The texts of the members that come or go."""
-        columns = [columns for columns in self._arguments if isinstance(columns, int)]
-        ids = np.unique(deltas.rows[:, columns]) if columns else np.zeros(0, np.int32)
-        text: dict[int, str | None] = dict(zip(ids.tolist(), self._terms.texts(ids), strict=True))
-        text[UNBOUND] = None
-        return text
-
-    def _deltas(self, told: list[tuple[int, int, int, tuple[int, ...], list[Result]]], *, hold: bool) -> Deltas:
-        """The changes as columns, with ids for what was computed."""
-        if not told:
-            return Deltas.empty(len(self.variables))
-        texts = list(dict.fromkeys(value for *_, values in told for value in values if isinstance(value, str)))
-        ids: dict[Result, int] = dict(zip(texts, self._terms.ids(texts).tolist(), strict=True))
-        ids[None] = UNBOUND
-        rows = np.array(
-            [[*key, *(v if isinstance(v, int) else ids[v] for v in values)] for *_, key, values in told], np.int32
-        ).reshape(len(told), len(self.variables))
-        at = np.array([change[0] for change in told], np.int64)
-        sign = np.array([change[1] for change in told], np.int8)
-        until = np.array([change[2] for change in told], np.int64)
+        self, evaluations: Evaluations, count: int, values: NDArray[np.int32], until: NDArray[np.int64], *, hold: bool
+    ) -> Deltas:
+        groups = len(self._groups.until)
+        self._told = Told(
+            values=with_rows(self._told.values, groups),
+            until=with_rows(self._told.until, groups),
+            present=with_rows(self._told.present, groups),
+        )
+        out = new_output(2 * count, len(self.variables))
+        written = tell_groups(self._told, evaluations, count, values, until, out)
+        told = Deltas.written(out, written)
         if hold:
-            computed = rows[:, len(self._keys) :]
-            self._terms.hold(computed[sign > 0].ravel(), computed[sign < 0].ravel())
-        return Deltas(at, sign, until, rows)
+            computed = told.rows[:, len(self._key_columns) :]
+            self._terms.hold(computed[told.sign > 0].ravel(), computed[told.sign < 0].ravel())
+        return told
 
     @property
     def nbytes(self) -> int:
-        """About what the members take: an entry by value and one by end for each."""
-        held = sum(len(members.values) for group in self._groups.values() for members in group.columns)
-        return self.source.nbytes + 600 * held
+        held = sum(array.nbytes for array in (*self._groups, *self._told))
+        return self.source.nbytes + held + sum(members.nbytes for members in self._members)
 
 
 def _columns(source: Operator, argument: str | tuple[str, ...] | None) -> int | list[int] | None:

@@ -48,16 +48,17 @@ class HashJoin:
         return {"candidates": int(self._counts[0]), "rows": int(self._left.size[0] + self._right.size[0])}
 
     def initial(self, at: int) -> Deltas:
-        return self._join(self.left.initial(at), self.right.initial(at))
+        return self.joined(self.left.initial(at), self.right.initial(at))
 
     def process(self) -> Deltas:
-        return self._join(self.left.process(), self.right.process())
+        return self.joined(self.left.process(), self.right.process())
 
     def current(self, at: int) -> Deltas:
         fresh = HashJoin(self.left, self.right, self._certain)
-        return fresh._join(self.left.current(at), self.right.current(at))
+        return fresh.joined(self.left.current(at), self.right.current(at))
 
-    def _join(self, left: Deltas, right: Deltas) -> Deltas:
+    def joined(self, left: Deltas, right: Deltas) -> Deltas:
+        """What these changes to the two inputs change in the join."""
         self._left = with_room(self._left, int(np.count_nonzero(left.sign > 0)))
         self._right = with_room(self._right, int(np.count_nonzero(right.sign > 0)))
         progress = np.zeros(4, np.int64)

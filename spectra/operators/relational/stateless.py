@@ -270,7 +270,10 @@ def distinct_rows(rows: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[n
     if width == 1:
         values, which = np.unique(rows[:, 0], return_inverse=True)
         return values.reshape(-1, 1), which.reshape(-1)
-    order = np.lexsort(rows.T)
+    if width == 2:  # ids are not negative, so that two of them make one number
+        order = np.argsort(rows[:, 0].astype(np.int64) << 32 | rows[:, 1], kind="stable")
+    else:
+        order = np.lexsort(rows.T)
     ordered = rows[order]
     fresh = np.ones(count, np.bool_)
     fresh[1:] = np.any(ordered[1:] != ordered[:-1], axis=1)

@@ -66,10 +66,10 @@ def test_nodes_live_as_long_as_their_slides(monkeypatch, seed, disorder):
     for _ in range(300):
         now += rng.choice([0, 0, 1, 3])
         end = rng.choice([FOREVER, *(now + rng.randrange(10, 11 + disorder) for _ in range(8))])
-        while not kernels.add_slide(trees, end):
-            trees = kernels.with_more_slides(trees)
         if end != FOREVER:
-            plain.slides.add(end)
+            ends = {end, *rng.choices([end, end + 1, end + disorder], k=rng.randrange(3))}
+            trees = kernels.with_slides(trees, np.array(sorted(ends), np.int64))
+            plain.slides |= ends
         key = rng.choice(keys)
         if not kernels.has_room(trees):
             trees = kernels.renewed(trees)
@@ -93,10 +93,56 @@ def test_nodes_live_as_long_as_their_slides(monkeypatch, seed, disorder):
             check(trees, plain, keys)
 
 
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("disorder", [0, 4])
+def test_edges_know_whether_a_node_hangs_on_them(monkeypatch, seed, disorder):
+    monkeypatch.setattr(kernels, "_LEAST_PLACES", 16)
+    monkeypatch.setattr(kernels, "_LEAST_SLIDES", 1)
+    rng = random.Random(seed)
+    trees = kernels.with_edges(kernels.new_trees(3, with_edges=True), 4)
+    hanging: dict[tuple[int, int], tuple[int, int]] = {}  # key -> (edge, end)
+    now = 0
+    for step in range(300):
+        now += rng.choice([0, 0, 1, 3])
+        end = now + rng.randrange(10, 11 + disorder)
+        trees = kernels.with_slides(trees, np.array([end], np.int64))
+        if step == 100:
+            trees = kernels.with_edges(trees, 8)
+        if not kernels.has_room(trees):
+            trees = kernels.renewed(trees)
+        key = rng.randrange(6), rng.randrange(4, 16)
+        edge = rng.randrange(len(trees.edge_nodes))
+        node = kernels.find_node(trees, *key)
+        if node < 0:
+            node = kernels.new_node(trees, *key)
+        if kernels.end_of(trees, node) < end:
+            kernels.hang_node(trees, node, edge, kernels.slide_of(trees, end, -1))
+            hanging[key] = edge, end
+        if rng.random() < 0.1:  # the edge goes, and another one gets its row
+            for key in [key for key, (other, _) in hanging.items() if other == edge]:
+                node = kernels.find_node(trees, *key)
+                assert trees.via[node] == edge
+                kernels.lose_node(trees, node)
+                kernels.move_node(trees, node, kernels.DEAD)
+                hanging.pop(key)
+            kernels.forget_edge(trees, edge)
+        while trees.size[kernels.SLIDES] and kernels.slide_end(trees, trees.size[kernels.FIRST]) <= now:
+            kernels.drop_slide(trees)
+        hanging = {key: (edge, end) for key, (edge, end) in hanging.items() if end > now}
+        if rng.random() < 0.1:
+            kernels.renumber_slides(trees)
+        used = {edge for edge, _ in hanging.values()}
+        assert used <= {edge for edge in range(len(trees.edge_nodes)) if kernels.is_used(trees, edge)}
+        assert trees.size[kernels.LIVE] == len(hanging)
+    for _ in range(20):
+        if trees.size[kernels.SLIDES]:
+            kernels.drop_slide(trees)
+    assert not any(kernels.is_used(trees, edge) for edge in range(8))
+
+
 def test_parents_and_what_waits_follow_their_nodes():
     trees = kernels.new_trees(2)
-    kernels.add_slide(trees, 10)
-    kernels.add_slide(trees, 20)
+    trees = kernels.with_slides(trees, np.array([10, 20], np.int64))
     nodes = [int(kernels.new_node(trees, root, 2 * root)) for root in range(1, 201)]
     for at, node in enumerate(nodes):
         kernels.move_node(trees, node, at % 3 == 0)
@@ -114,8 +160,7 @@ def test_parents_and_what_waits_follow_their_nodes():
 
 def test_a_table_follows_the_number_of_its_nodes():
     trees = kernels.new_trees(1)
-    for end in (10, 20):
-        kernels.add_slide(trees, end)
+    trees = kernels.with_slides(trees, np.array([10, 20], np.int64))
     for root in range(5000):
         if not kernels.has_room(trees):
             trees = kernels.renewed(trees)
@@ -130,8 +175,7 @@ def test_a_table_follows_the_number_of_its_nodes():
 
 
 def test_wide_product_nodes():
-    trees = kernels.new_trees(4)
-    kernels.add_slide(trees, 10)
+    trees = kernels.with_slides(kernels.new_trees(4), np.array([10], np.int64))
     kernels.move_node(trees, kernels.new_node(trees, 5, 7), 0)
     trees = kernels.renewed(trees, wide=True)
     product = int(kernels.product_of(trees, np.int32(2**31 - 1), 3))

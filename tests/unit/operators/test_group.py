@@ -11,8 +11,8 @@ import pytest
 from spectra.clock import FOREVER
 from spectra.dictionary.dictionary import Dictionary
 from spectra.errors import InternalError
-from spectra.operators.relational.aggregates import Members, SetFunction, evaluate
-from spectra.operators.relational.group import Aggregated, Group, Terms
+from spectra.operators.relational.aggregates import SetFunction
+from spectra.operators.relational.group import Aggregated, Group, Terms, TextColumns
 from spectra.oracle.aggregates import aggregate
 from spectra.oracle.expressions import Scope
 from spectra.sparql.syntax import Aggregate, Variable
@@ -42,11 +42,34 @@ TEXTS = [
     "_:b",
     number("INF", "double"),
 ]
+WIDE = [
+    number("-0." + "0" * 25 + "7", "decimal"),
+    number("12345678901234567890123456789012345678901234"),
+    number("-99999999999999999999.999999999999999999", "decimal"),
+    number("0.000000000000000001", "decimal"),
+    number("-1"),
+    number(3),
+]
+BINARY = [
+    number("1e300", "double"),
+    number("-1e300", "double"),
+    number("5e-324", "double"),
+    number("-1.5", "double"),
+    number("3.4e38", "float"),
+    number("1e-45", "float"),
+    number("0.3", "decimal"),
+    number("NaN", "double"),
+    number("-INF", "float"),
+]
 FUNCTIONS = [
     SetFunction(name, distinct, "-" if name == "GROUP_CONCAT" else None)
     for name in ("COUNT", "SUM", "AVG", "MIN", "MAX", "SAMPLE", "GROUP_CONCAT")
     for distinct in (False, True)
 ]
+
+
+def texts_of(dictionary):
+    return TextColumns(dictionary.all_spans, dictionary.add_spans)
 
 
 def oracle_value(function, bag):
@@ -56,28 +79,39 @@ def oracle_value(function, bag):
 
 
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f"{f.name}{' DISTINCT' * f.distinct}")
-@pytest.mark.parametrize("pool", [TEXTS[1:4], TEXTS[1:6], TEXTS[6:9], TEXTS[1:10], TEXTS[10:12], TEXTS])
+@pytest.mark.parametrize("pool", [TEXTS[1:4], TEXTS[1:6], TEXTS[6:9], TEXTS[1:10], TEXTS[10:12], WIDE, BINARY, TEXTS])
 def test_values_and_when_they_change(function, pool):
+    if function.name == "AVG" and pool is WIDE:
+        pool = pool[3:]  # the oracle rounds quotients of more than ten digits before the point by one digit less
     rng = random.Random(f"{function} {pool}")
-    members = Members([function])
+    dictionary = Dictionary()
+    ids = {text: dictionary.constant(text) if text else 0 for text in pool}
+    terms = Terms(dictionary.canonical_texts, dictionary.add_all, lambda *_: None)
     held: Counter = Counter()
-    for _ in range(60):
+    batches, bags = [], []
+    for at in range(60):
         if held and rng.random() < 0.45:
             text, end = rng.choice(list(held.elements()))
-            copies = -1
+            held = held - Counter({(text, end): 1})
+            batches.append([(at, -1, end, (ids[text],))])
         else:
-            text, end, copies = rng.choice(pool), rng.choice([10, 20, 30, 40]), 1
-        members.change(TEXTS.index(text), text, end, copies)
-        held = +(held + Counter({(text, end): copies})) if copies > 0 else held - Counter({(text, end): 1})
+            text, end = rng.choice(pool), rng.choice([100, 110, 120, 130])
+            held = held + Counter({(text, end): 1})
+            batches.append([(at, 1, end, (ids[text],))])
+        bags.append(held)
+    group = Group(Given("x", batches), [], [Aggregated("n", function, "x")], terms, texts_of(dictionary))
+    told = {row[2:] for row in told_rows(group.initial(0))}
+    for held in bags:
         now = oracle_value(function, [text for text, _ in held.elements()])
-        got, until = evaluate(function, members)
-        assert (TEXTS[got] if isinstance(got, int) else got) == now
         changes = (
             end
-            for end in (10, 20, 30, 40)
+            for end in (100, 110, 120, 130)
             if oracle_value(function, [text for text, last in held.elements() if last > end]) != now
         )
-        assert until == next(changes, FOREVER)
+        for _, sign, end, row in told_rows(group.process()):
+            (told.add if sign > 0 else told.remove)((end, row))
+        [(until, (value,))] = told
+        assert (dictionary.text(value) or None, until) == (now, next(changes, FOREVER))
 
 
 def operator(batches, functions, keys="a"):
@@ -92,7 +126,7 @@ def operator(batches, functions, keys="a"):
     given = [[(at, sign, until, (key, ids[v])) for at, sign, until, key, v in batch] for batch in batches]
     terms = Terms(dictionary.canonical_texts, dictionary.add_all, hold)
     aggregated = [Aggregated(f"n{at}", SetFunction(name, False), "x") for at, name in enumerate(functions)]
-    return Group(Given("ax", given), list(keys), aggregated, terms), dictionary, held
+    return Group(Given("ax", given), list(keys), aggregated, terms, texts_of(dictionary)), dictionary, held
 
 
 def told_texts(group, dictionary, deltas, keys=1):
@@ -120,13 +154,28 @@ def test_the_next_minimum_is_at_hand_when_one_expires():
     group, dictionary, _ = operator([filled, *expiry], ["MIN", "MAX"])
     group.process()
     for value in range(49):
-        before = group.counters["changed"]
+        before = dict(group.counters)
         told = told_texts(group, dictionary, group.process())
         assert told == [
             (10 + value, -1, 10 + value, (1,), [number(value), number(49)]),
             (10 + value, 1, 11 + value, (1,), [number(value + 1), number(49)]),
         ]
-        assert group.counters["changed"] - before == 1
+        assert group.counters["changed"] - before["changed"] == 1
+        assert group.counters["visited"] - before["visited"] == 2  # one member for each function
+
+
+@pytest.mark.parametrize("function", ["COUNT", "SUM", "AVG", "MIN", "MAX", "SAMPLE"])
+def test_what_a_change_costs_does_not_grow_with_the_group(function):
+    filled = [(1, 1, 100 + i, 1, i % 50) for i in range(1000)]
+    steps = [[(100 + i, -1, 100 + i, 1, i % 50), (100 + i, 1, 2000 + i, 1, i % 50)] for i in range(20)]
+    group, _, _ = operator([filled, *steps], [function])
+    group.process()
+    for _ in steps:
+        before = dict(group.counters)
+        group.process()
+        assert group.counters["evaluated"] - before["evaluated"] == 1
+        # a sum of nothing but zeros goes on, so the next end is looked at as well
+        assert group.counters["visited"] - before["visited"] <= 2
 
 
 def test_computed_terms_are_held_while_they_are_told():

@@ -9,6 +9,7 @@ import pytest
 
 from spectra.automata import minimal_dfa
 from spectra.clock import FOREVER
+from spectra.operators.kernels.delta_trees import BLOCK_BITS
 from spectra.operators.path.rapq import RApq
 from spectra.sparql.syntax import (
     AlternativePath,
@@ -110,6 +111,38 @@ def test_a_deleted_edge_that_no_tree_uses_costs_nothing():
     assert cost["nodes"] == -2
 
 
+def test_a_deleted_edge_that_trees_no_longer_use_costs_nothing():
+    fed = Fed(OneOrMorePath(A))
+    fed.at(1, (1, (10, 1, 11)))
+    fed.at(2, (1, (10, 1, 12)), (1, (12, 1, 11)))  # a path that lasts longer
+    assert fed.at(3, (-1, (10, 1, 11))) == ({"edges_probed": 0, "nodes_touched": 0, "nodes": 0}, [])
+    _, told = fed.at(4, (-1, (12, 1, 11)))
+    assert told == [(-1, 10, 11), (-1, 12, 11)]
+
+
+def test_a_deleted_edge_whose_nodes_have_expired_costs_nothing():
+    fed = Fed(SequencePath((A, B)))
+    fed.at(1, (1, (10, 1, 11)))
+    fed.at(50, (1, (11, 2, 12)))
+    fed.at(101)
+    assert fed.at(110, (-1, (11, 2, 12))) == ({"edges_probed": 0, "nodes_touched": 0, "nodes": 0}, [])
+    # the row of the edge that is gone is another edge's now, and that one is used
+    fed.at(111, (1, (20, 1, 21)), (1, (21, 2, 22)))
+    assert fed.at(112, (-1, (21, 2, 22)))[1] == [(-1, 20, 22)]
+
+
+def test_of_two_edges_between_the_same_vertices_only_the_used_one_takes_anything_down():
+    fed = Fed(OneOrMorePath(AlternativePath((A, B))))
+    fed.at(1, (1, (10, 1, 11)))
+    fed.at(2, (1, (10, 2, 11)))  # the one that lasts longer
+    assert fed.at(3, (-1, (10, 1, 11))) == ({"edges_probed": 0, "nodes_touched": 0, "nodes": 0}, [])
+    fed.at(4, (1, (10, 1, 11)))
+    fed.at(4, (1, (11, 1, 12)))
+    cost, told = fed.at(5, (-1, (10, 1, 11)))
+    assert told == [(-1, 10, 11), (-1, 10, 12), (1, 10, 11), (1, 10, 12)]  # by the other one, which ends earlier
+    assert cost["nodes"] == 0
+
+
 def test_what_a_deleted_tree_edge_takes_down_is_derived_again():
     fed = Fed(OneOrMorePath(A))
     fed.at(1, (1, (10, 1, 11)), (1, (11, 1, 12)), (1, (12, 1, 13)))
@@ -125,4 +158,5 @@ def test_expiry_probes_no_edge():
     fed.at(50, (1, (12, 1, 13)))
     cost, told = fed.at(101)
     assert told == [(-1, 10, 11), (-1, 10, 12), (-1, 10, 13), (-1, 11, 12), (-1, 11, 13)]
-    assert cost == {"edges_probed": 0, "nodes_touched": 5, "nodes": -5}
+    # all of the one block that has nodes of the slide
+    assert cost == {"edges_probed": 0, "nodes_touched": 1 << BLOCK_BITS, "nodes": -5}

@@ -24,7 +24,7 @@ from spectra.sparql.syntax import (
     ZeroOrOnePath,
 )
 from spectra.views.view import WindowViews
-from tests.oracle.kernels import PlainWindow, simple_pairs, terms_with_end, widest_pairs
+from tests.oracle.kernels import PlainWindow, grouped_by_time, simple_pairs, terms_with_end, widest_pairs
 from tests.unit.operators.harness import columns_of, compare, random_stream
 
 A, B, C = Link("1"), Link("2"), Link("3")
@@ -93,6 +93,51 @@ def test_deltas_add_up_to_the_pairs(name, ends):
 @pytest.mark.parametrize("name", CONFLICTING)
 def test_graphs_of_nine_vertices(name):
     check(name, "variables", 1, vertices=9, events=25)
+
+
+@pytest.mark.usefixtures("small_arrays")
+@pytest.mark.parametrize("name", CONFLICTING)
+def test_arrays_that_grow_and_shrink(name):
+    check(name, "variables", 1, vertices=6, events=40)
+    check(name, "variables", 3, vertices=5, events=40)
+
+
+def test_the_edges_of_one_event_outgrow_every_array():
+    # 40 edges into a hub, then 40 out of it in one event and most of them away again: more pairs at once than there is
+    # room for, and 4 reaches itself only by a loop
+    dfa = minimal_dfa(CONFLICTING["a{2,}"])
+    stream = [(2 * at, [(1, (10 + at, 1, 4))]) for at in range(40)]
+    stream.append((80, [(1, (4, 1, 100 + at)) for at in range(40)] + [(1, (100, 1, 10))]))
+    stream.append((81, [(-1, (4, 1, 100 + at)) for at in range(35)]))
+
+    def expected(content):
+        return Counter((pair, end) for pair, end in simple_pairs(content, dfa, int).items())
+
+    window = PlainWindow(range=200, step=2)
+    compare(random.Random(1), stream, window, lambda views: RSpq(views, dfa, "x", "y", int), expected)
+
+
+@pytest.mark.parametrize("name", ["(a/b)+", "a{2,}"])
+def test_without_removals_conflicts_of_the_past_are_left_out(name):
+    # what leaves is not told: all the same the pairs that hold, and those that enter, are right
+    dfa = minimal_dfa(CONFLICTING[name])
+    for seed in range(10):
+        rng = random.Random(seed)
+        window, views = PlainWindow(range=20, step=5), WindowViews()
+        operator = RSpq(views, dfa, "x", "y", int, removals=False, extensions=False)
+        before = set()
+        for time, events in grouped_by_time(random_stream(rng, events=60, deletions=0, predicates=(1, 2))):
+            window.expire(time - 1)  # of what ends at this very instant, what arrives again goes on
+            before &= simple_pairs(window.content, dfa, int).keys()
+            views.apply(*columns_of([(time, ops) for ops in events], window), time)
+            window.apply(time, events)
+            deltas = operator.process()
+            views.vacuum()
+            now = simple_pairs(window.content, dfa, int)
+            entered = {tuple(row) for row in deltas.rows[deltas.sign > 0].tolist()}
+            assert {tuple(row) for row in operator.current(time).rows.tolist()} == now.keys()
+            assert now.keys() - before == entered & now.keys()
+            before = set(now)
 
 
 @pytest.mark.long

@@ -15,22 +15,48 @@ from spectra.operators.relational.slice import Slice
 from tests.unit.operators.test_distinct import told_rows
 from tests.unit.operators.test_join import Given, add, random_batches
 
+DICTIONARY = Dictionary()
+NAMES = [f"<urn:{term}>" for term in range(1, 1002)]
+IDS = [DICTIONARY.constant(text) for text in NAMES]
+names = DICTIONARY.all_spans
 
-def names(ids):
-    """Texts in the order of the ids."""
-    return [f"<urn:{term}>" for term in ids.tolist()]
+
+def test_ids_are_those_of_the_names():
+    assert list(range(1, 1002)) == IDS
+
+
+def plain_slice(bag, order, shown, offset, limit, distinct):
+    """(row, until) of a slice: ends are those of the rows, or when those before them no longer fill the offset."""
+    copies = sorted(bag.elements(), key=lambda copy: (order(copy[0]), -copy[1]))
+    if distinct:
+        first: dict = {}
+        for row, until in copies:
+            first.setdefault(shown(row), (row, until))
+        copies = list(first.values())
+    found: Counter = Counter()
+    last = len(copies) if limit is None else offset + limit
+    for position, (row, until) in enumerate(copies[:last]):
+        if position >= offset:
+            earlier = sorted(end for _, end in copies[:position])
+            found[shown(row), min(until, earlier[position - offset]) if offset else until] += 1
+    return found
 
 
 @pytest.mark.parametrize("descending", [False, True])
-@pytest.mark.parametrize(("offset", "limit"), [(0, 2), (1, 2), (2, None), (0, 0), (0, None), (3, 100)])
+@pytest.mark.parametrize(("offset", "limit"), [(0, 2), (1, 2), (2, None), (0, 0), (0, None), (3, 100), (0, 5)])
 @pytest.mark.parametrize("distinct", [False, True])
-def test_the_slice_of_every_instant(descending, offset, limit, distinct):
-    rng = random.Random(f"{descending} {offset} {limit} {distinct}")
-    batches = random_batches(rng, 2, values=3, batches=20)
-    source = Given("ab", batches)
-    keys = [("b", descending)]
-    sliced = Slice(source, ["a"], keys, offset, limit, names, distinct=distinct)
+@pytest.mark.parametrize("unbound", [0.0, 0.3])
+def test_the_slice_of_every_instant(descending, offset, limit, distinct, unbound):
+    rng = random.Random(f"{descending} {offset} {limit} {distinct} {unbound}")
+    batches = random_batches(rng, 3, values=3, batches=20, unbound=unbound)
+    source = Given("abc", batches)
+    sliced = Slice(source, ["a"], [("b", descending)], offset, limit, names, distinct=distinct)
     held: Counter = Counter()
+
+    def order(row):
+        listed = [(name, f"<urn:{term}>") for name, term in zip("abc", row, strict=True) if term]
+        return -row[1] if descending else row[1], listed
+
     for batch in batches:
         told = told_rows(sliced.process())
         cursor = 0
@@ -39,16 +65,17 @@ def test_the_slice_of_every_instant(descending, offset, limit, distinct):
             while cursor < len(told) and told[cursor][0] <= instant:
                 add(held, [told[cursor]])
                 cursor += 1
-            rows = [row for (row, _), n in source.held.items() for _ in range(n)]
-            rows.sort(key=lambda row: (-row[1] if descending else row[1], row))
-            shown = [row[:1] for row in rows]
-            if distinct:
-                shown = list(dict.fromkeys(shown))
-            wanted = shown[offset:] if limit is None else shown[offset : offset + limit]
-            assert sorted(row for (row, _), n in held.items() for _ in range(n)) == sorted(wanted)
+            assert held == plain_slice(source.held, order, lambda row: row[:1], offset, limit, distinct)
         assert cursor == len(told)
         assert Counter((row[3], row[2]) for row in told_rows(sliced.current(99))) == held
-    assert sliced.counters["rows"] == len({row for row, _ in source.held})
+    assert sliced.counters["rows"] == len(source.held)
+
+
+def test_only_what_changes_is_told():
+    batches = [[(1, 1, 9, (value,)) for value in (2, 4, 6)], [(2, 1, 9, (1,)), (2, -1, 9, (1,)), (2, 1, 9, (3,))]]
+    sliced = Slice(Given("a", batches), ["a"], [("a", False)], 0, 2, names, distinct=False)
+    assert sorted(told_rows(sliced.process())) == [(1, 1, 9, (2,)), (1, 1, 9, (4,))]
+    assert told_rows(sliced.process()) == [(2, -1, 9, (4,)), (2, 1, 9, (3,))]
 
 
 def test_a_row_leaves_when_those_before_it_no_longer_fill_the_offset():
@@ -66,13 +93,25 @@ def test_rows_that_differ_in_a_hidden_column_are_two():
     assert told_rows(sliced.process()) == [(9, -1, 9, (1,))]
 
 
-def test_only_the_stretch_is_visited():
+@pytest.mark.parametrize("distinct", [False, True])
+def test_a_change_looks_at_what_moves_over_the_limit(distinct):
+    rows = [(1, 1, 50, (i,)) for i in range(101, 1001)]
+    changes = [[(2, 1, 50, (100,))], [(3, 1, 50, (1001,))], [(4, -1, 50, (100,))], [(5, -1, 50, (1001,))]]
+    sliced = Slice(Given("a", [rows, *changes]), ["a"], [("a", True)], 0, 500, names, distinct=distinct)
+    sliced.process()
+    for _ in changes:  # two rows that are told, and one step to the next
+        before = sliced.counters["visited"]
+        sliced.process()
+        assert sliced.counters["visited"] - before <= 3
+
+
+def test_behind_an_offset_only_the_stretch_is_visited():
     rows = [(1, 1, 50, (i,)) for i in range(1, 1000)]
-    sliced = Slice(Given("a", [rows, [(2, 1, 50, (1000,))]]), ["a"], [("a", True)], 0, 3, names, distinct=False)
+    sliced = Slice(Given("a", [rows, [(2, 1, 50, (1000,))]]), ["a"], [("a", True)], 1, 3, names, distinct=False)
     sliced.process()
     before = sliced.counters["visited"]
     sliced.process()
-    assert sliced.counters["visited"] - before <= 4
+    assert sliced.counters["visited"] - before <= 5
 
 
 def test_a_row_that_leaves_and_never_came_is_our_fault():

@@ -219,9 +219,13 @@ def test_index_of_is_the_largest_index_within_what_is_bound():
     assert best[SUBJECT] is None
 
 
-def test_indexes_cannot_be_added_to_a_window_that_holds_something():
+def test_an_index_that_is_added_later_lists_what_the_window_holds():
     views = WindowViews()
-    views.apply(*event([(1, 2, 3)], 0, 10))
-    views.require([WHOLE])
-    with pytest.raises(AssertionError, match="before the first event"):
-        views.require([SUBJECT])
+    views.require([PREDICATE])
+    triples = [(i % 7 + 1, i % 3 + 1, i + 1) for i in range(40)]
+    views.apply(*event(triples, 0, 10))
+    views.vacuum()
+    views.require([SUBJECT, SUBJECT | PREDICATE])
+    check_indexes(views, set(triples))
+    views.apply(*event([(1, 1, 99)], 1, 10))
+    check_indexes(views, {*triples, (1, 1, 99)})

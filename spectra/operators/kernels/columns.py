@@ -1,0 +1,763 @@
+"""PATH by columns: for every product node (vertex, state) how long each root reaches it, all roots at once.
+
+The forest of Δ-trees, stored the other way round. An edge that arrives or lasts longer lets exactly those roots
+gain that live longer at its source than at its target; one search from the target, the widest path first, takes
+their gains along: each product node that it reaches is settled once, for all of them, and it stops where none
+gains. What is over is known by comparing with the last expired life, so a slide changes no cell.
+
+A deleted edge may have been the best way of some roots. For each of them the cells that may depend on the edge
+are taken down and derived again from those that do not.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spectra.jit import kernel
+from spectra.operators.kernels.automaton import (
+    count_term,
+    emit_change,
+    first_edge,
+    fits,
+    is_asked,
+    label_of,
+    may_be_root,
+    source_of,
+    target_of,
+)
+from spectra.operators.kernels.containers import (
+    LIST,
+    NONE,
+    ROWS,
+    Lives,
+    free_row,
+    gainers,
+    life_of,
+    merge,
+    purge,
+    set_life,
+    take_row,
+)
+from spectra.views.kernels.apply import DELETED, EXPIRED, end_at
+
+# so many roots that a column is never a block
+_ALWAYS_LISTS = np.int64(1) << 40
+
+# where the work on a log entry stands, so that it can go on after the arrays have grown
+BEGIN, RELAX, DELETE, COLLECT, REPORT, PURGE, FINISH = range(7)
+
+# what `work` holds
+(
+    PHASE, MOVE, CURSOR, GAINED, DENSE, EXPANDING, LEVEL, QUEUED, TOUCHED, DOWN, PAIRS, SEARCHES, LIMIT, EXPIRED_LIFE,
+    FLOOR, ENDS, ROOTS, LOWEST_ROOT, EDGES_PROBED, COLUMNS_MERGED,
+) = range(20)  # fmt: skip
+
+
+class RootColumns(NamedTuple):
+    """The roots by slot: their terms (0: the slot is free) and how long an edge leaves them that begins a path.
+
+    `slot` (by term) is slot + 1 of a root, 0 for none; `node` (by term and state) is row + 1 of a column, and
+    `arc` (by term and label) row + 1 of the list of edges that a label leads along from there.
+    """
+
+    term: NDArray[np.int32]
+    life: Lives
+    slot: NDArray[np.int32]
+    node: NDArray[np.int32]
+    arc: NDArray[np.int32]
+
+
+class SearchColumns(NamedTuple):
+    """A widest-first search over the columns.
+
+    `best` (by term and state) is the level at which a column is reached. `bucket` heads the list of the columns that
+    wait at a level, linked by `after` and `before`, and `waiting` counts them by 256 levels. `touched` are the
+    columns with a level; `down` are those of which a cell was taken down, and `was` is its life.
+    """
+
+    best: Lives
+    was: Lives
+    after: NDArray[np.int32]
+    before: NDArray[np.int32]
+    touched: NDArray[np.int32]
+    down: NDArray[np.int32]
+    bucket: NDArray[np.int32]
+    waiting: NDArray[np.int32]
+
+
+class PairColumns(NamedTuple):
+    """Pairs that changed: the root's slot, the vertex, and the lives before and after, 0 for none."""
+
+    root: NDArray[np.int32]
+    vertex: NDArray[np.int32]
+    before: NDArray[np.int64]
+    after: NDArray[np.int64]
+
+
+class EndColumns(NamedTuple):
+    """What lives stand for: `end` by life in ascending order, `edge` by row of the views, `entry` by log entry.
+
+    The first end is `NO_END` and the last one `FOREVER`.
+    """
+
+    end: NDArray[np.int64]
+    edge: Lives
+    entry: NDArray[np.int64]
+
+
+@kernel
+def ends_of_log(views, log, entries, ends):
+    """The end of validity that each log entry speaks of."""
+    for entry in range(entries):
+        ends[entry] = end_at(views, log.row[entry], entry + 1)
+
+
+# --- nodes and roots ------------------------------------------------------------------------
+
+
+@kernel
+def make_node(columns, roots, vertex, state, forever):
+    """The column of a product node, made where there is none; -1 for want of room."""
+    node = np.int64(roots.node[vertex, state] - 1)
+    if node < 0:
+        node = take_row(columns, vertex, state, forever)
+        roots.node[vertex, state] = node + 1
+    return node
+
+
+@kernel
+def set_arc(views, arcs, gains, roots, work, ends, automaton, row, forever):
+    """Let an edge that came or lasts longer be found from its source; False for want of room.
+
+    The arcs of a vertex with a label are a list with the targets in the place of roots.
+    """
+    for direction in range(2):
+        label = label_of(automaton, views.predicate[row], direction == 1)
+        if label < 0:
+            continue
+        source = source_of(views, automaton, label, row)
+        arc = np.int64(roots.arc[source, label] - 1)
+        if arc < 0:
+            arc = take_row(arcs, source, label, forever)
+            if arc < 0:
+                return False
+            roots.arc[source, label] = arc + 1
+        gains.root[0] = target_of(views, automaton, label, row)
+        gains.life[0] = ends.edge[row]
+        if merge(arcs, gains, arc, 1, False, forever, _ALWAYS_LISTS, work[EXPIRED_LIFE], False, False)[0] < 0:
+            return False
+    return True
+
+
+@kernel
+def drop_arc(views, arcs, roots, ends, automaton, row):
+    """Let an edge that goes no longer be found; of edges with other predicates that the label stands for, one stays."""
+    for direction in range(2):
+        label = label_of(automaton, views.predicate[row], direction == 1)
+        if label < 0:
+            continue
+        source, target = source_of(views, automaton, label, row), target_of(views, automaton, label, row)
+        life = np.int64(0)
+        if automaton.label_predicate[label] == 0:
+            index, edge, _ = first_edge(views, automaton, label, source, False)
+            while edge >= 0:
+                if edge != row and target_of(views, automaton, label, edge) == target:
+                    if fits(views, automaton, label, edge):
+                        life = max(life, np.int64(ends.edge[edge]))
+                edge = views.lists.after[index, edge]
+        set_life(arcs, np.int64(roots.arc[source, label] - 1), target, life)
+
+
+@kernel
+def make_root(columns, gains, roots, work, vertex, life, forever):
+    """Let a vertex be a root for at least so long; False for want of room."""
+    slot = roots.slot[vertex] - 1
+    if slot >= 0:
+        roots.life[slot] = max(np.int64(roots.life[slot]), life)
+        return True
+    node = make_node(columns, roots, vertex, 0, forever)
+    if node < 0:
+        return False
+    slot = work[LOWEST_ROOT]
+    while slot < work[ROOTS] and roots.term[slot] != 0:
+        slot += 1
+    if slot >= roots.term.shape[0]:
+        return False
+    gains.root[0] = slot
+    gains.life[0] = forever
+    width = max(work[ROOTS], slot + 1)
+    # the cell of the root itself lives as long as the root
+    if merge(columns, gains, node, 1, False, forever, width, work[EXPIRED_LIFE], False, False)[0] < 0:
+        return False
+    work[ROOTS] = width
+    work[LOWEST_ROOT] = slot + 1
+    roots.term[slot] = vertex
+    roots.life[slot] = life
+    roots.slot[vertex] = slot + 1
+    return True
+
+
+@kernel
+def free_root(columns, roots, work, slot):
+    """Give back the slot of a root that no edge leaves any more; all of its cells are over."""
+    vertex = roots.term[slot]
+    node = roots.node[vertex, 0] - 1
+    set_life(columns, node, slot, 0)
+    columns.least[node] = 0  # to be looked at
+    roots.term[slot] = 0
+    roots.slot[vertex] = 0
+    work[LOWEST_ROOT] = min(work[LOWEST_ROOT], slot)
+    while work[ROOTS] > 0 and roots.term[work[ROOTS] - 1] == 0:
+        work[ROOTS] -= 1
+
+
+@kernel
+def free_roots(columns, roots, work):
+    """Give back the slots of all roots that are over."""
+    for slot in range(work[ROOTS]):
+        if roots.term[slot] != 0 and roots.life[slot] <= work[EXPIRED_LIFE]:
+            free_root(columns, roots, work, slot)
+
+
+@kernel
+def review_root(columns, arcs, roots, work, automaton, vertex):
+    """Let a root go that a deletion has left without an edge: its id may be given to a term that is no root here."""
+    slot = roots.slot[vertex] - 1
+    if slot < 0:
+        return
+    life = np.int64(0)
+    for label in range(automaton.label_predicate.shape[0]):
+        arc = roots.arc[vertex, label] - 1
+        if automaton.moves[0, label] >= 0 and arc >= 0:
+            for entry in range(arcs.offset[arc], arcs.offset[arc] + arcs.entries[arc]):
+                life = max(life, np.int64(arcs.entry_life[entry]))
+    roots.life[slot] = life
+    if life <= work[EXPIRED_LIFE]:
+        free_root(columns, roots, work, slot)
+
+
+# --- pairs ----------------------------------------------------------------------------------
+
+
+@kernel
+def pair_life(columns, roots, automaton, root, vertex):
+    """The longest life of a root at a vertex in any accepting state."""
+    life = np.int64(0)
+    for i in range(automaton.accepting.shape[0]):
+        node = roots.node[vertex, automaton.accepting[i]] - 1
+        if node >= 0:
+            life = max(life, life_of(columns, node, root))
+    return life
+
+
+@kernel
+def add_pair(pairs, work, root, vertex, before, after):
+    at = work[PAIRS]
+    work[PAIRS] = at + 1
+    pairs.root[at] = root
+    pairs.vertex[at] = vertex
+    pairs.before[at] = before
+    pairs.after[at] = after
+
+
+@kernel
+def note_pairs(columns, gains, roots, pairs, work, automaton, node, changed, extensions):
+    """Remember the pairs of an accepting column that a merge has just changed."""
+    vertex = columns.vertex[node]
+    state = columns.state[node]
+    expired = work[EXPIRED_LIFE]
+    for number in range(changed):
+        root = gains.changed_root[number]
+        if not is_asked(automaton, roots.term[root], vertex):
+            continue
+        before, after = np.int64(gains.changed_before[number]), np.int64(gains.changed_after[number])
+        for i in range(automaton.accepting.shape[0]):
+            sibling = roots.node[vertex, automaton.accepting[i]] - 1
+            if automaton.accepting[i] != state and sibling >= 0:
+                other = life_of(columns, sibling, root)
+                if other > expired:
+                    before = max(before, other)
+        if before == 0 or (extensions and after > before):
+            add_pair(pairs, work, root, vertex, before, after)
+
+
+@kernel
+def collect_ending(columns, roots, pairs, work, automaton, last):
+    """Remember the pairs that live no longer than `last`; False for want of room."""
+    expired = work[EXPIRED_LIFE]
+    while work[CURSOR] < columns.held[ROWS]:
+        node = work[CURSOR]
+        kind = columns.kind[node]
+        if kind != NONE and automaton.is_accepting[columns.state[node]] and columns.least[node] <= last:
+            if work[PAIRS] + work[ROOTS] > pairs.root.shape[0]:
+                return False
+            offset = columns.offset[node]
+            places = columns.entries[node] if kind == LIST else min(np.int64(1) << columns.size[node], work[ROOTS])
+            vertex = columns.vertex[node]
+            for at in range(places):
+                root = np.int64(columns.entry_root[offset + at]) if kind == LIST else np.int64(at)
+                life = np.int64(columns.entry_life[offset + at] if kind == LIST else columns.cell[offset + at])
+                if life <= expired or life > last or not is_asked(automaton, roots.term[root], vertex):
+                    continue
+                told = False
+                for i in range(automaton.accepting.shape[0]):
+                    state = automaton.accepting[i]
+                    if state == columns.state[node]:
+                        continue
+                    sibling = roots.node[vertex, state] - 1
+                    other = life_of(columns, sibling, root) if sibling >= 0 else np.int64(0)
+                    if other > last or (other > expired and state < columns.state[node]):
+                        told = True  # it goes on, or is told with the other state
+                        break
+                    life = max(life, other)
+                if not told:
+                    add_pair(pairs, work, root, vertex, life, 0)
+        work[CURSOR] += 1
+    return True
+
+
+# --- the search -----------------------------------------------------------------------------
+
+
+@kernel
+def unqueue(search, work, node, level):
+    """Take a column that waits at a level."""
+    after, before = search.after[node], search.before[node]
+    if after >= 0:
+        search.before[after] = before
+    if before >= 0:
+        search.after[before] = after
+    else:
+        search.bucket[level] = after
+    search.waiting[level >> 8] -= 1
+    work[QUEUED] -= 1
+
+
+@kernel
+def enqueue(columns, search, work, node, level):
+    """Let a column wait at a level that is greater than the one it has."""
+    vertex, state = columns.vertex[node], columns.state[node]
+    known = np.int64(search.best[vertex, state])
+    if known != 0:
+        unqueue(search, work, node, known)
+    else:
+        search.touched[work[TOUCHED]] = node
+        work[TOUCHED] += 1
+    search.best[vertex, state] = level
+    head = search.bucket[level]
+    search.after[node] = head
+    search.before[node] = -1
+    if head >= 0:
+        search.before[head] = node
+    search.bucket[level] = node
+    search.waiting[level >> 8] += 1
+    work[QUEUED] += 1
+    work[LEVEL] = max(work[LEVEL], level)
+
+
+@kernel
+def widest(search, work):
+    """The column that waits at the highest level."""
+    level = work[LEVEL]
+    while search.bucket[level] < 0:
+        if search.waiting[level >> 8] == 0:
+            level = (level >> 8 << 8) - 1
+        else:
+            level -= 1
+    work[LEVEL] = level
+    return search.bucket[level]
+
+
+@kernel
+def forget_search(columns, search, work):
+    for at in range(work[TOUCHED]):
+        node = search.touched[at]
+        search.best[columns.vertex[node], columns.state[node]] = 0
+    work[TOUCHED] = 0
+    work[LEVEL] = 0
+
+
+@kernel
+def expand(columns, arcs, roots, search, work, automaton, node, level, forever):
+    """Reach what the edges of a column lead to; False for want of room."""
+    vertex, state = columns.vertex[node], columns.state[node]
+    floor = work[FLOOR]
+    for label in range(automaton.label_predicate.shape[0]):
+        following = automaton.moves[state, label]
+        arc = roots.arc[vertex, label] - 1
+        if following < 0 or arc < 0:
+            continue
+        targets = arcs.entry_root[arcs.offset[arc] : arcs.offset[arc] + arcs.entries[arc]]
+        lives = arcs.entry_life[arcs.offset[arc] : arcs.offset[arc] + arcs.entries[arc]]
+        work[EDGES_PROBED] += targets.shape[0]
+        for at in range(targets.shape[0]):
+            reach = min(level, np.int64(lives[at]))
+            if reach > floor and reach > search.best[targets[at], following]:
+                reached = make_node(columns, roots, targets[at], following, forever)
+                if reached < 0:
+                    return False
+                enqueue(columns, search, work, reached, reach)
+    return True
+
+
+@kernel
+def settle(columns, arcs, gains, roots, search, pairs, work, automaton, extensions, forever):
+    """Take the gains to whatever the columns that wait lead to; False for want of room."""
+    while work[EXPANDING] >= 0 or work[QUEUED] > 0:
+        if work[EXPANDING] < 0:
+            node = widest(search, work)
+            if work[PAIRS] + work[GAINED] > pairs.root.shape[0]:
+                return False
+            noting = automaton.is_accepting[columns.state[node]]
+            result, changed = merge(
+                columns, gains, node, work[GAINED], work[DENSE] != 0, work[LEVEL], work[ROOTS], work[EXPIRED_LIFE],
+                noting, extensions,
+            )  # fmt: skip
+            if result < 0:
+                return False
+            unqueue(search, work, node, work[LEVEL])
+            work[COLUMNS_MERGED] += 1
+            if result == 0:
+                continue
+            if changed > 0:
+                note_pairs(columns, gains, roots, pairs, work, automaton, node, changed, extensions)
+            work[EXPANDING] = node
+        if not expand(columns, arcs, roots, search, work, automaton, work[EXPANDING], work[LEVEL], forever):
+            return False
+        work[EXPANDING] = -1
+    return True
+
+
+@kernel
+def relax(views, columns, arcs, gains, roots, search, pairs, work, ends, terms, automaton, row, extensions):
+    """Let all roots gain by an edge, one move of the automaton after the other; False for want of room."""
+    states = automaton.moves.shape[0]
+    edge = np.int64(ends.edge[row])
+    forever = np.int64(ends.end.shape[0] - 1)
+    if work[MOVE] == 0 and work[GAINED] == 0:
+        if not set_arc(views, arcs, gains, roots, work, ends, automaton, row, forever):
+            return False
+    while edge > work[FLOOR] and work[MOVE] < 2 * states:
+        if work[GAINED] == 0:
+            state = work[MOVE] % states
+            label = label_of(automaton, views.predicate[row], work[MOVE] >= states)
+            if label < 0:
+                work[MOVE] += states - state
+                continue
+            following = automaton.moves[state, label]
+            source = source_of(views, automaton, label, row)
+            if following >= 0 and state == 0 and may_be_root(terms, automaton, source):
+                if not make_root(columns, gains, roots, work, source, edge, forever):
+                    return False
+            node = np.int64(roots.node[source, state] - 1)
+            if following < 0 or node < 0:
+                work[MOVE] += 1
+                continue
+            vertex = target_of(views, automaton, label, row)
+            target = np.int64(roots.node[vertex, following] - 1)
+            gained, level = gainers(columns, gains, node, target, edge, work[FLOOR], work[ROOTS])
+            if gained == 0:
+                work[MOVE] += 1
+                continue
+            target = make_node(columns, roots, vertex, following, forever)
+            if target < 0:
+                return False
+            work[GAINED] = gained
+            work[DENSE] = gained > work[ROOTS] >> 3
+            work[SEARCHES] += 1
+            if work[DENSE]:
+                for number in range(gained):
+                    gains.cell[gains.root[number]] = gains.life[number]
+            enqueue(columns, search, work, target, level)
+        if not settle(columns, arcs, gains, roots, search, pairs, work, automaton, extensions, forever):
+            return False
+        forget_search(columns, search, work)
+        if work[DENSE]:
+            for number in range(work[GAINED]):
+                gains.cell[gains.root[number]] = 0
+        work[GAINED] = 0
+        work[MOVE] += 1
+    work[MOVE] = 0
+    return True
+
+
+# --- deletions ------------------------------------------------------------------------------
+
+
+@kernel
+def take_down(columns, search, work, node, root):
+    """Take down one cell; it is remembered in `was`."""
+    search.was[node] = life_of(columns, node, root)
+    set_life(columns, node, root, 0)
+    search.down[work[DOWN]] = node
+    work[DOWN] += 1
+
+
+@kernel
+def depends(columns, roots, search, work, node, root, life):
+    """Whether a cell may have been derived by something that gives it this life."""
+    if node < 0 or search.was[node] != 0 or life <= work[EXPIRED_LIFE]:
+        return False
+    if columns.state[node] == 0 and columns.vertex[node] == roots.term[root]:
+        return False  # the root itself
+    return life_of(columns, node, root) == life
+
+
+@kernel
+def take_down_by(views, columns, arcs, roots, search, work, ends, automaton, row, root):
+    """Take down the cells of a root that may depend on an edge, which is no longer among the arcs."""
+    states = automaton.moves.shape[0]
+    at = 0
+    while True:
+        for move in range(2 * states):
+            label = label_of(automaton, views.predicate[row], move >= states)
+            following = automaton.moves[move % states, label] if label >= 0 else -1
+            if following < 0:
+                continue
+            node = roots.node[source_of(views, automaton, label, row), move % states] - 1
+            if node >= 0:
+                # where the source was taken down meanwhile, what it had been counts
+                life = max(life_of(columns, node, root), np.int64(search.was[node]))
+                reached = roots.node[target_of(views, automaton, label, row), following] - 1
+                if depends(columns, roots, search, work, reached, root, min(life, np.int64(ends.edge[row]))):
+                    take_down(columns, search, work, reached, root)
+        if at == work[DOWN]:
+            break
+        while at < work[DOWN]:  # the list grows by what depends on what it holds
+            node = search.down[at]
+            at += 1
+            for label in range(automaton.label_predicate.shape[0]):
+                following = automaton.moves[columns.state[node], label]
+                arc = roots.arc[columns.vertex[node], label] - 1
+                if following < 0 or arc < 0:
+                    continue
+                work[EDGES_PROBED] += arcs.entries[arc]
+                for entry in range(arcs.offset[arc], arcs.offset[arc] + arcs.entries[arc]):
+                    reached = roots.node[arcs.entry_root[entry], following] - 1
+                    life = min(np.int64(search.was[node]), np.int64(arcs.entry_life[entry]))
+                    if depends(columns, roots, search, work, reached, root, life):
+                        take_down(columns, search, work, reached, root)
+
+
+@kernel
+def longest_way(views, columns, roots, work, ends, automaton, node, root, deleted):
+    """How long a root lives at a column by the edges that lead there, without the deleted one."""
+    vertex, state = columns.vertex[node], columns.state[node]
+    best = np.int64(0)
+    for label in range(automaton.label_predicate.shape[0]):
+        for source_state in range(automaton.moves.shape[0]):
+            if automaton.moves[source_state, label] != state:
+                continue
+            index, row, _ = first_edge(views, automaton, label, vertex, True)
+            while row >= 0:
+                work[EDGES_PROBED] += 1
+                edge = np.int64(ends.edge[row])
+                if row != deleted and edge > best and fits(views, automaton, label, row):
+                    source = roots.node[source_of(views, automaton, label, row), source_state] - 1
+                    if source >= 0:
+                        best = max(best, min(edge, life_of(columns, source, root)))
+                row = views.lists.after[index, row]
+    return best
+
+
+@kernel
+def settle_again(columns, arcs, roots, search, work, automaton, root):
+    """Derive what was taken down of a root again, the longest life first."""
+    floor = work[FLOOR]
+    while work[QUEUED] > 0:
+        node = widest(search, work)
+        level = work[LEVEL]
+        unqueue(search, work, node, level)
+        set_life(columns, node, root, level)
+        for label in range(automaton.label_predicate.shape[0]):
+            following = automaton.moves[columns.state[node], label]
+            arc = roots.arc[columns.vertex[node], label] - 1
+            if following < 0 or arc < 0:
+                continue
+            work[EDGES_PROBED] += arcs.entries[arc]
+            for entry in range(arcs.offset[arc], arcs.offset[arc] + arcs.entries[arc]):
+                reach = min(level, np.int64(arcs.entry_life[entry]))
+                target = arcs.entry_root[entry]
+                reached = roots.node[target, following] - 1
+                if reached >= 0 and search.was[reached] != 0:
+                    if reach > floor and reach > search.best[target, following]:
+                        enqueue(columns, search, work, reached, reach)
+
+
+@kernel
+def note_taken_down(columns, roots, search, pairs, work, automaton, root):
+    """Remember the pairs of a root that end earlier now, and forget what they were."""
+    for at in range(work[DOWN]):
+        node = search.down[at]
+        vertex, state = columns.vertex[node], columns.state[node]
+        if not automaton.is_accepting[state] or not is_asked(automaton, roots.term[root], vertex):
+            continue
+        before, after = np.int64(0), np.int64(0)
+        first = True
+        for i in range(automaton.accepting.shape[0]):
+            sibling = roots.node[vertex, automaton.accepting[i]] - 1
+            if sibling < 0:
+                continue
+            if search.was[sibling] != 0 and automaton.accepting[i] < state:
+                first = False
+            life = life_of(columns, sibling, root)
+            after = max(after, life)
+            before = max(before, life, np.int64(search.was[sibling]))
+        if after <= work[EXPIRED_LIFE]:
+            after = np.int64(0)
+        if first and before != after:
+            add_pair(pairs, work, root, vertex, before, after)
+    for at in range(work[DOWN]):
+        search.was[search.down[at]] = 0
+    work[DOWN] = 0
+    forget_search(columns, search, work)
+
+
+@kernel
+def delete_edge(views, columns, arcs, roots, search, pairs, work, ends, automaton, row):
+    """Derive again what may depend on a deleted edge, one root after the other; False for want of room."""
+    states = automaton.moves.shape[0]
+    if work[MOVE] == 0 and work[CURSOR] == 0:
+        drop_arc(views, arcs, roots, ends, automaton, row)
+    while work[MOVE] < 2 * states:
+        state = work[MOVE] % states
+        label = label_of(automaton, views.predicate[row], work[MOVE] >= states)
+        if label < 0:
+            work[MOVE] += states - state
+            continue
+        following = automaton.moves[state, label]
+        source = roots.node[source_of(views, automaton, label, row), state] - 1
+        target = -1
+        if following >= 0 and source >= 0:
+            target = roots.node[target_of(views, automaton, label, row), following] - 1
+        while target >= 0 and work[CURSOR] < work[ROOTS]:
+            root = work[CURSOR]
+            if work[PAIRS] + columns.held[ROWS] > pairs.root.shape[0]:
+                return False
+            life = min(life_of(columns, source, root), np.int64(ends.edge[row]))
+            if roots.term[root] != 0 and depends(columns, roots, search, work, target, root, life):
+                take_down_by(views, columns, arcs, roots, search, work, ends, automaton, row, root)
+                for at in range(work[DOWN]):
+                    node = search.down[at]
+                    best = longest_way(views, columns, roots, work, ends, automaton, node, root, row)
+                    if best > work[FLOOR]:
+                        enqueue(columns, search, work, node, best)
+                settle_again(columns, arcs, roots, search, work, automaton, root)
+                note_taken_down(columns, roots, search, pairs, work, automaton, root)
+            work[CURSOR] += 1
+        work[CURSOR] = 0
+        work[MOVE] += 1
+    work[MOVE] = 0
+    ends.edge[row] = 0
+    return True
+
+
+# --- the log --------------------------------------------------------------------------------
+
+
+@kernel
+def purge_table(table, gains, rows_by, expired, roots, forever):
+    """Let the columns of a table go that are over; `rows_by` says where each is."""
+    for row in range(table.held[ROWS]):
+        if table.kind[row] != NONE and table.least[row] <= expired:
+            if purge(table, gains, row, expired, roots, forever) == 0:
+                rows_by[table.vertex[row], table.state[row]] = 0
+                free_row(table, row)
+
+
+@kernel
+def purge_all(columns, arcs, gains, roots, work, forever):
+    """Let everything go that is over up to the limit."""
+    work[EXPIRED_LIFE] = work[LIMIT]
+    work[FLOOR] = max(work[FLOOR], work[LIMIT])
+    free_roots(columns, roots, work)
+    purge_table(columns, gains, roots.node, work[EXPIRED_LIFE], work[ROOTS], forever)
+    purge_table(arcs, gains, roots.arc, work[EXPIRED_LIFE], _ALWAYS_LISTS, forever)
+
+
+@kernel
+def follow_log(
+    views, log, first, last, columns, arcs, gains, roots, search, pairs, work, ends, terms, automaton,
+    counting, removals, extensions, out,
+):  # fmt: skip
+    """Deltas of the log entries [first, last); returns (entry to go on with, deltas written).
+
+    Stops where an array is full; `work` knows how far the entry has come.
+    """
+    written = 0
+    room = out.at.shape[0]
+    forever = np.int64(ends.end.shape[0] - 1)
+    for entry in range(first, last):
+        kind, row, at = log.kind[entry], log.row[entry], log.at[entry]
+        if work[PHASE] == BEGIN:
+            # What expires at this very instant is still there, but nothing new is built on it. In a count
+            # window, ends are no times: there what is built goes again at the same instant.
+            while not counting and work[FLOOR] < work[ENDS] and ends.end[work[FLOOR] + 1] <= at:
+                work[FLOOR] += 1
+            work[PHASE] = RELAX
+            if kind == DELETED:
+                work[PHASE] = DELETE
+            elif kind == EXPIRED:
+                ends.edge[row] = 0
+                work[LIMIT] = ends.entry[entry]
+                work[PHASE] = FINISH
+                if work[LIMIT] > work[EXPIRED_LIFE]:
+                    work[PHASE] = COLLECT if removals else PURGE
+            else:
+                ends.edge[row] = ends.entry[entry]
+        if work[PHASE] == RELAX:
+            if not relax(
+                views, columns, arcs, gains, roots, search, pairs, work, ends, terms, automaton, row,
+                extensions and not counting,
+            ):  # fmt: skip
+                return entry, written
+            # The edges that enter at one instant are told together, or a result would be told with the end of
+            # the first path that is found, though a wider one enters with the next edge.
+            together = entry + 1 < last and log.kind[entry + 1] == kind and log.at[entry + 1] == at
+            work[PHASE] = FINISH if together else REPORT
+        if work[PHASE] == DELETE:
+            if not delete_edge(views, columns, arcs, roots, search, pairs, work, ends, automaton, row):
+                return entry, written
+            work[PHASE] = REPORT
+        if work[PHASE] == COLLECT:
+            if not collect_ending(columns, roots, pairs, work, automaton, work[LIMIT]):
+                return entry, written
+            work[CURSOR] = 0
+            work[PHASE] = REPORT
+        if work[PHASE] == REPORT:
+            while work[CURSOR] < work[PAIRS]:
+                if written + 2 > room:
+                    return entry, written
+                number = work[CURSOR]
+                work[CURSOR] += 1
+                root, vertex = pairs.root[number], pairs.vertex[number]
+                before, after = pairs.before[number], pairs.after[number]
+                if before == 0 and work[SEARCHES] > 1 and not extensions:
+                    after = pair_life(columns, roots, automaton, root, vertex)
+                written = emit_change(
+                    automaton, out, written, at, ends.end[before], ends.end[after], roots.term[root], vertex,
+                    counting, extensions,
+                )  # fmt: skip
+            work[CURSOR] = 0
+            work[PAIRS] = 0
+            work[SEARCHES] = 0
+            work[PHASE] = PURGE if kind == EXPIRED else FINISH
+            if kind == DELETED:
+                review_root(columns, arcs, roots, work, automaton, views.subject[row])
+                review_root(columns, arcs, roots, work, automaton, views.object[row])
+        if work[PHASE] == PURGE:
+            purge_all(columns, arcs, gains, roots, work, forever)
+            work[PHASE] = FINISH
+        if automaton.flags[1]:
+            if written + 4 > room:
+                return entry, written
+            for side in range(2):
+                written = count_term(
+                    views, terms, automaton, out, written, at, kind, row, side, entry + 1,
+                    counting, removals, extensions,
+                )  # fmt: skip
+        work[PHASE] = BEGIN
+    return last, written

@@ -1,0 +1,256 @@
+"""PATH by columns: for every product node (vertex, state) the lives of all roots that reach it, in one container."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spectra.automata import Dfa
+from spectra.clock import FOREVER, NO_END
+from spectra.operators.kernels import columns as kernels
+from spectra.operators.kernels.containers import BLOCK, CONVERTED, FREE_ROWS, ROWS, STRIDE, GainColumns
+from spectra.operators.path.automaton import Empty
+from spectra.operators.path.pairs import PathPairs
+from spectra.operators.path.tables import grown, grown_table, is_full, new_table, ranked, repacked, shrunk, wants_room
+from spectra.views.view import WindowViews
+
+_OF_COLUMNS = ("was", "after", "before", "touched", "down")
+
+
+class Columns(PathPairs):
+    """Pairs that a path connects, as deltas; parameters as of `PathPairs`.
+
+    A life takes one byte while some 200 ends of validity are known at once, then two, and with some 50,000 four.
+    """
+
+    #: Ends for which there is room at first.
+    least_ends = 256
+
+    def __init__(
+        self,
+        views: WindowViews,
+        dfa: Dfa,
+        root: int | str,
+        target: int | str,
+        encode: Callable[[str], int],
+        *,
+        empty: Empty | None = None,
+        removals: bool = True,
+        extensions: bool = True,
+        owned: Callable[[NDArray[np.int32]], NDArray[np.bool_]] | None = None,
+    ) -> None:
+        super().__init__(
+            views,
+            dfa,
+            root,
+            target,
+            encode,
+            empty=empty,
+            removals=removals,
+            extensions=extensions,
+            owned=owned,
+        )
+        self._work = np.zeros(32, np.int64)
+        self._work[kernels.EXPANDING] = -1
+        lives = _lives_for(self.least_ends)
+        self._ends = kernels.EndColumns(_new_ends(self.least_ends), np.zeros(0, lives), np.zeros(0, np.int64))
+        self._columns = new_table(64, lives)
+        self._arcs = new_table(64, lives)
+        self._search = kernels.SearchColumns(
+            best=np.zeros((1, dfa.states), lives),
+            was=np.zeros(64, lives),
+            **{name: np.zeros(64, np.int32) for name in _OF_COLUMNS[1:]},
+            **_new_queue(self.least_ends),
+        )
+        self._roots = kernels.RootColumns(
+            term=np.zeros(STRIDE, np.int32),
+            life=np.zeros(STRIDE, lives),
+            slot=np.zeros(1, np.int32),
+            node=np.zeros((1, dfa.states), np.int32),
+            arc=np.zeros((1, len(dfa.labels)), np.int32),
+        )
+        self._gains = _new_gains(STRIDE, lives)
+        self._pairs = _new_pairs(1024)
+
+    @property
+    def counters(self) -> dict[str, int]:
+        """Edges probed and columns merged so far; columns now, those that are blocks, and changes between the kinds."""
+        columns = self._columns
+        return {
+            "edges_probed": int(self._work[kernels.EDGES_PROBED]),
+            "columns_merged": int(self._work[kernels.COLUMNS_MERGED]),
+            "columns": int(columns.held[ROWS] - columns.held[FREE_ROWS]),
+            "blocks": int(np.count_nonzero(columns.kind == BLOCK)),
+            "conversions": int(columns.held[CONVERTED]),
+        }
+
+    def _prepare(self) -> None:
+        super()._prepare()
+        views, log = self._views, self._views.log
+        if log.entries == 0:
+            return
+        largest = int(max(views.columns.subject[log.row].max(), views.columns.object[log.row].max()))
+        if largest >= len(self._roots.slot):
+            room = largest + largest // 2 + 1
+            of_terms = {name: grown(getattr(self._roots, name), room) for name in ("slot", "node", "arc")}
+            self._roots = self._roots._replace(**of_terms)
+            self._search = self._search._replace(best=grown(self._search.best, room))
+        if len(self._ends.edge) < len(views.columns.subject):
+            self._ends = self._ends._replace(edge=grown(self._ends.edge, len(views.columns.subject)))
+        ends = np.empty(log.entries, np.int64)
+        kernels.ends_of_log(views.columns, log.columns, log.entries, ends)
+        lives = self._lives(ends)
+        self._ends = self._ends._replace(entry=lives)
+
+    def _lives(self, ends: NDArray[np.int64]) -> NDArray[np.int64]:
+        """What lives these ends are; those that are new get one."""
+        held = int(self._work[kernels.ENDS])
+        lives = np.searchsorted(self._ends.end[1 : held + 1], ends) + 1
+        fresh = ends[(self._ends.end[lives] != ends) & (ends < FOREVER)]
+        if len(fresh):
+            self._know_ends(np.unique(fresh))
+            held = int(self._work[kernels.ENDS])
+            lives = np.searchsorted(self._ends.end[1 : held + 1], ends) + 1
+        lives[ends >= FOREVER] = len(self._ends.end) - 1
+        return lives
+
+    def _know_ends(self, fresh: NDArray[np.int64]) -> None:
+        """Give ends a rank. Where they are the latest that is all; otherwise the others move to make room."""
+        work, end = self._work, self._ends.end
+        held = int(work[kernels.ENDS])
+        if held + len(fresh) < len(end) - 1 and (held == 0 or fresh[0] > end[held]):
+            end[held + 1 : held + 1 + len(fresh)] = fresh
+            work[kernels.ENDS] += len(fresh)
+            return
+        expired = int(work[kernels.EXPIRED_LIFE])
+        live = end[expired + 1 : held + 1]
+        known = np.union1d(live, fresh)
+        room = len(end)
+        while 5 * len(known) > 4 * (room - 2):  # some are free, or the next one would come too soon
+            room *= 2
+        lives = _lives_for(room)
+        rank = np.zeros(len(end), lives)
+        rank[expired + 1 : held + 1] = np.searchsorted(known, live) + 1
+        rank[-1] = room - 1
+        self._ends = self._ends._replace(end=_new_ends(room), edge=rank[self._ends.edge])
+        self._ends.end[1 : len(known) + 1] = known
+        work[kernels.ENDS] = len(known)
+        work[kernels.FLOOR] = rank[work[kernels.FLOOR]]
+        work[kernels.EXPIRED_LIFE] = 0
+        self._columns = ranked(self._columns, rank)
+        self._arcs = ranked(self._arcs, rank)
+        self._roots = self._roots._replace(life=rank[self._roots.life])
+        self._search = self._search._replace(
+            best=np.zeros(self._search.best.shape, lives),
+            was=np.zeros(len(self._search.was), lives),
+            **_new_queue(room),
+        )
+        self._gains = _new_gains(len(self._roots.term), lives)
+
+    def _follow(self, first: int, last: int) -> tuple[int, int]:
+        following, written = kernels.follow_log(
+            self._views.columns,
+            self._views.log.columns,
+            first,
+            last,
+            self._columns,
+            self._arcs,
+            self._gains,
+            self._roots,
+            self._search,
+            self._pairs,
+            self._work,
+            self._ends,
+            self._terms,
+            self._automaton.columns,
+            self._views.counting,
+            self._removals,
+            self._extensions,
+            self._out,
+        )
+        if following == last:
+            self._columns, self._arcs = shrunk(self._columns), shrunk(self._arcs)
+        return following, written
+
+    def _make_room(self, written: int) -> None:
+        roots = len(self._roots.term)
+        if wants_room(self._columns):
+            self._columns = repacked(self._columns)
+        elif wants_room(self._arcs):
+            self._arcs = repacked(self._arcs)
+        elif is_full(self._columns):
+            self._columns = grown_table(self._columns)
+            rows = len(self._columns.vertex)
+            of_columns = {name: grown(getattr(self._search, name), rows) for name in _OF_COLUMNS}
+            self._search = self._search._replace(**of_columns)
+        elif is_full(self._arcs):
+            self._arcs = grown_table(self._arcs)
+        elif self._work[kernels.ROOTS] == roots:
+            term, life = grown(self._roots.term, 2 * roots), grown(self._roots.life, 2 * roots)
+            self._roots = self._roots._replace(term=term, life=life)
+            self._gains = _new_gains(2 * roots, life.dtype.type)
+        elif written + 4 > len(self._out.at):
+            self._more_output()
+        else:
+            self._pairs = _new_pairs(2 * len(self._pairs.root), self._pairs)
+
+    def _connected(self) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        work, roots = self._work, self._roots
+        work[kernels.CURSOR] = work[kernels.PAIRS] = 0
+        everything = len(self._ends.end) - 1
+        while not kernels.collect_ending(self._columns, roots, self._pairs, work, self._automaton.columns, everything):
+            self._pairs = _new_pairs(2 * len(self._pairs.root), self._pairs)
+        found = int(work[kernels.PAIRS])
+        rows = np.column_stack((roots.term[self._pairs.root[:found]], self._pairs.vertex[:found]))
+        until = self._ends.end[self._pairs.before[:found]]
+        work[kernels.CURSOR] = work[kernels.PAIRS] = 0
+        return rows, until
+
+    @property
+    def nbytes(self) -> int:
+        arrays: list[NDArray[Any]] = [
+            *self._columns, *self._arcs, *self._search, *self._gains, *self._roots, *self._pairs, *self._ends,
+            *self._terms,
+        ]  # fmt: skip
+        return sum(array.nbytes for array in arrays)
+
+
+def _lives_for(ends: int) -> type[np.unsignedinteger[Any]]:
+    """The smallest type for so many ranks."""
+    return np.uint8 if ends <= 1 << 8 else np.uint16 if ends <= 1 << 16 else np.uint32
+
+
+def _new_gains(roots: int, lives: type[np.unsignedinteger[Any]]) -> GainColumns:
+    return GainColumns(
+        root=np.zeros(roots, np.int32),
+        life=np.zeros(roots, lives),
+        cell=np.zeros(roots, lives),
+        level=np.zeros(1, lives),
+        changed_root=np.zeros(roots, np.int32),
+        changed_before=np.zeros(roots, lives),
+        changed_after=np.zeros(roots, lives),
+    )
+
+
+def _new_queue(ends: int) -> dict[str, NDArray[np.int32]]:
+    return {"bucket": np.full(ends, -1, np.int32), "waiting": np.zeros((ends >> 8) + 1, np.int32)}
+
+
+def _new_ends(room: int) -> NDArray[np.int64]:
+    ends = np.full(room, NO_END, np.int64)
+    ends[-1] = FOREVER
+    return ends
+
+
+def _new_pairs(room: int, old: kernels.PairColumns | None = None) -> kernels.PairColumns:
+    """Room for so many pairs, with those that there are."""
+    pairs = kernels.PairColumns(
+        np.zeros(room, np.int32), np.zeros(room, np.int32), np.zeros(room, np.int64), np.zeros(room, np.int64)
+    )
+    if old is not None:
+        for name in kernels.PairColumns._fields:
+            getattr(pairs, name)[: len(old.root)] = getattr(old, name)
+    return pairs

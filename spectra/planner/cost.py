@@ -1,0 +1,206 @@
+"""The cost of a physical plan: microseconds of work per second of application time, in a steady state.
+
+Every operator has a formula over what comes in and what goes out: how many steps of which kind it makes
+per second. A step's price is one of the `Constants`. A row that enters is taken back later, so that whatever
+keeps rows, or tells those that leave, does its work twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from math import exp
+
+from spectra.algebra.nodes import Source, WScan
+from spectra.planner import plans
+from spectra.planner.characteristics import (
+    Characteristics,
+    Values,
+    as_graph,
+    distinct,
+    ends,
+    joined,
+    scanned,
+    selectivity,
+    some,
+    united,
+)
+from spectra.planner.constants import Constants
+from spectra.planner.path_estimates import PathEstimate, estimate_path
+from spectra.planner.plans import PhysicalPlan
+from spectra.planner.statistics import NO_EDGES, GraphStatistics
+from spectra.sparql.syntax import Variable
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A plan with what comes out of it, its own cost per second, and the estimates of its inputs."""
+
+    plan: PhysicalPlan
+    out: Characteristics
+    own: float
+    inputs: tuple[Estimate, ...] = field(default=())
+
+    @property
+    def cost(self) -> float:
+        """The cost of the plan with all below it."""
+        return self.own + sum(below.cost for below in self.inputs)
+
+
+@dataclass(frozen=True, slots=True)
+class CostModel:
+    """What estimates rest on: the statistics of the graphs, and what a step takes."""
+
+    graphs: Mapping[Source, GraphStatistics]
+    prices: Constants
+    _paths: dict[tuple[object, ...], PathEstimate] = field(default_factory=dict, compare=False, repr=False)
+
+    def estimate(self, plan: PhysicalPlan, *, removals: bool = True) -> Estimate:
+        """The estimate of a plan; `removals` says whether rows that expire are asked for."""
+        asks = removals or isinstance(plan, _LOOK_BACK)
+        below = tuple(self.estimate(each, removals=asks) for each in plans.inputs(plan))
+        out, own = self._of(plan, [each.out for each in below], 2.0 if removals else 1.0)
+        return Estimate(plan, out, own, below)
+
+    def _of(self, plan: PhysicalPlan, parts: list[Characteristics], times: float) -> tuple[Characteristics, float]:
+        """(what comes out, own cost); `times` is 2 where rows that leave are told."""
+        prices = self.prices
+        match plan:
+            case plans.TpJoinPlan():
+                return self._pattern(plan, times)
+            case plans.SPathPlan():
+                return self._path(plan, self.graphs.get(plan.source, {}), times)
+            case plans.DerivedPathPlan(path, labels, _):
+                graph = as_graph(dict(zip(labels, parts, strict=True)))
+                out, own = self._path(path, graph, times)
+                return out, own + 2 * prices.derive * sum(part.rate for part in parts)
+            case plans.HashJoinPlan():
+                out = joined(*parts)
+                kept = 2 * sum(part.rate for part in parts) * (prices.insert + prices.probe)
+                return out, kept + 2 * out.rate * prices.row
+            case plans.FilterPlan(condition, _):
+                return parts[0].scaled(selectivity(condition, parts[0])), times * parts[0].rate * prices.decide
+            case plans.UnionPlan():
+                return united(parts), times * sum(part.rate for part in parts) * prices.delta
+            case plans.ProjectPlan(names, _) | plans.SlicePlan(variables=names):
+                kept_values = {name: parts[0].of(name) for name in names}
+                price = prices.delta if isinstance(plan, plans.ProjectPlan) else prices.insert
+                out = Characteristics(parts[0].rate, parts[0].live, kept_values)
+                return out, times * parts[0].rate * price
+            case plans.DistinctPlan() | plans.ImplicitPlan():
+                return distinct(parts[0]), 2 * parts[0].rate * prices.insert
+            case plans.GroupPlan(keys, _, _):
+                groups = Characteristics(parts[0].rate, parts[0].live, {key: parts[0].of(key) for key in keys})
+                return distinct(groups), 2 * parts[0].rate * prices.insert
+            case plans.AntiJoinPlan(_, _, keys):
+                left, right = parts
+                met = joined(left, Characteristics(right.rate, right.live, {key: right.of(key) for key in keys}))
+                share = exp(-met.live / left.live) if left.live else 1.0
+                return left.scaled(share), 2 * (left.rate + right.rate) * (prices.insert + prices.probe)
+            case plans.ValuesPlan(values):
+                rows = float(len(values.rows))
+                return Characteristics(0.0, rows, dict.fromkeys(values.names, some(rows))), 0.0
+            case plans.ExtendPlan(variable) | plans.CopyPlan(variable) | plans.NowPlan(variable):
+                values_of = {**parts[0].values, variable: some(parts[0].live)}
+                price = prices.decide if isinstance(plan, plans.ExtendPlan) else prices.delta
+                return Characteristics(parts[0].rate, parts[0].live, values_of), times * parts[0].rate * price
+            case plans.OwnedPlan(_, _, shards, _):
+                return parts[0].scaled(1 / shards), times * parts[0].rate * prices.delta
+            case _:
+                return parts[0], times * parts[0].rate * prices.delta
+
+    def _pattern(self, plan: plans.TpJoinPlan, times: float) -> tuple[Characteristics, float]:
+        """Scans matched together: from each triple that comes, by look-ups for the other scans."""
+        graph, prices = self.graphs.get(plan.source, {}), self.prices
+        parts = [scanned(scan, graph) for scan in plan.scans]
+        out = parts[0]
+        for part in parts[1:]:
+            out = joined(out, part)
+        cost = 0.0
+        for start, part in enumerate(parts):
+            probes, rows = _search(plan.scans, parts, start)
+            cost += part.rate * (prices.entry + prices.probe * probes + prices.row * rows)
+        for condition in plan.comparisons:
+            out = out.scaled(selectivity(condition, out))
+        if plan.operator == "siblings":
+            # matches are kept, so that those that leave are not searched for
+            own = cost + sum(part.rate for part in parts) * prices.insert + (times - 1) * out.rate * prices.row
+        elif plan.operator == "recompute":
+            live = sum(part.live for part in parts)
+            own = sum(part.rate for part in parts) * (live * prices.probe + out.live * prices.row)
+        else:
+            own = times * cost
+        carried = Characteristics(out.rate, out.live, {name: out.of(name) for name in plan.variables})
+        return carried, own
+
+    def _path(self, plan: plans.SPathPlan, graph: GraphStatistics, times: float) -> tuple[Characteristics, float]:
+        prices = self.prices
+        rooted, ended = not isinstance(plan.root, Variable), not isinstance(plan.target, Variable)
+        # the same path of a stream is a part of many plans
+        key = (plan.source, plan.path, plan.backward, rooted, ended, tuple(graph.items()))
+        if key not in self._paths:
+            self._paths[key] = estimate_path(plan.dfa, graph, rooted=rooted, ended=ended)
+        found = self._paths[key]
+        near, far = reversed(ends(NO_EDGES, graph)) if plan.backward else ends(NO_EDGES, graph)
+        values = {
+            end.name: replace(vertices, distinct=distinct_terms)
+            for end, vertices, distinct_terms in ((plan.root, near, found.roots), (plan.target, far, found.targets))
+            if isinstance(end, Variable)
+        }
+        out = Characteristics(found.pair_rate, found.pairs, values)
+        if plan.root == plan.target:
+            out = out.scaled(1 / max(found.targets, 1.0))
+        follow = found.node_rate * prices.node + found.probe_rate * prices.edge
+        if plan.operator == "columns":
+            merged = found.node_rate / max(found.nodes_at_vertex, 1.0)
+            # it keeps the edges of every vertex itself
+            follow = merged * prices.column + found.node_rate * prices.cell + 2 * found.edge_rate * prices.insert
+        elif plan.operator != "spath":
+            follow *= 2  # nodes hang on edges and on parents, too
+        return out, times * (found.edge_rate * prices.entry + out.rate * prices.delta) + follow
+
+
+_LOOK_BACK = (
+    plans.HashJoinPlan,
+    plans.AntiJoinPlan,
+    plans.DistinctPlan,
+    plans.DerivedPathPlan,
+    plans.GroupPlan,
+    plans.SlicePlan,
+    plans.FreshPlan,
+    plans.ImplicitPlan,
+)
+
+
+def _search(scans: tuple[WScan, ...], parts: list[Characteristics], start: int) -> tuple[float, float]:
+    """(look-ups, rows) of the search from one triple of a scan: what is bound is looked up, fewest rows first.
+
+    A look-up that finds nothing ends it.
+    """
+    bound = parts[start].values
+    rest = [at for at in range(len(scans)) if at != start]
+    probes, rows, matches = 0.0, 0.0, 1.0
+    while rest:
+        found = {at: _matches(parts[at], bound) for at in rest}
+        at = min(rest, key=lambda each: (not bound.keys() & parts[each].values.keys(), found[each]))
+        probes += matches
+        matches *= found[at]
+        rows += matches
+        bound = {**parts[at].values, **bound}
+        rest.remove(at)
+    return probes, rows
+
+
+def _matches(part: Characteristics, bound: Mapping[str, Values]) -> float:
+    """How many rows of a scan agree with the values of what is bound."""
+    rows = part.live
+    for name in part.values.keys() & bound.keys():
+        rows /= part.of(name).room(bound[name])
+    return rows
+
+
+def operators(estimate: Estimate) -> Iterator[Estimate]:
+    """The estimates of a plan and of all below it."""
+    yield estimate
+    for below in estimate.inputs:
+        yield from operators(below)
