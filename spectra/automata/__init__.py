@@ -1,6 +1,6 @@
 """Property paths as finite automata: regular expression -> NFA -> minimal DFA."""
 
-from spectra.automata.containment import is_conflict_free, longest_word, suffix_containment
+from spectra.automata.containment import conflicts, is_conflict_free, longest_word, suffix_containment
 from spectra.automata.dfa import Dfa, minimal_dfa
 from spectra.automata.nfa import OTHER, Label, Nfa, inverse, thompson
 
@@ -9,6 +9,7 @@ __all__ = [
     "Dfa",
     "Label",
     "Nfa",
+    "conflicts",
     "inverse",
     "is_conflict_free",
     "longest_word",

@@ -24,23 +24,20 @@ def _follows(dfa: Dfa, s: int, t: int, contained: set[tuple[int, int]] | frozens
     )
 
 
-def is_conflict_free(dfa: Dfa) -> bool:
-    """Whether, on any graph, two different vertices that a path connects are connected by a simple path.
+def conflicts(dfa: Dfa) -> frozenset[tuple[int, int]]:
+    """The pairs of states (s, t) such that a path which visits a vertex in s and again in t may be the only one.
 
-    So it is where the suffix language of a state contains those of all states that follow it: a loop can then be
-    left out. At the start, where a path may come back only to the vertex it began with, the empty word
-    does not count: nobody asks for that pair.
+    Elsewhere the loop between the two can be left out. At the start a path has only been at its first vertex, to which
+    no simple path comes back.
     """
     contained = suffix_containment(dfa)
-    entered = any(0 in moves.values() for moves in dfa.moves)
-    for state in range(dfa.states):
-        for later in _following(dfa, state):
-            if state == 0 and not entered:
-                if not _follows(dfa, state, later, contained):
-                    return False
-            elif (state, later) not in contained:
-                return False
-    return True
+    entered = {target for moves in dfa.moves for target in moves.values()}
+    return frozenset((s, t) for s in entered for t in _following(dfa, s) if (s, t) not in contained)
+
+
+def is_conflict_free(dfa: Dfa) -> bool:
+    """Whether, on any graph, a path that does not come back to its first vertex has a simple one beside it."""
+    return not conflicts(dfa)
 
 
 def longest_word(dfa: Dfa) -> int | None:

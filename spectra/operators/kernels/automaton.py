@@ -21,7 +21,8 @@ class AutomatonColumns(NamedTuple):
     the edges along and against it. `accepting` lists the accepting states. `ends` are root and target
     (constants or 0) and the indexes by subject and by object; `flags` are (both ends are one variable,
     the empty path is accepted by all terms, the pair of a term with itself comes from the empty path only,
-    only owned terms are roots). `projected` says which end each output column is (0 root, 1 vertex).
+    only owned terms are roots, no path comes back to its root). `projected` says which end each output
+    column is (0 root, 1 vertex).
     """
 
     moves: NDArray[np.int32]

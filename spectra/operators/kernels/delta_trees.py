@@ -7,6 +7,8 @@ the first of the ring is dead. Dead nodes stay where they are, to be derived aga
 the table is full and the others move to a new one. Nothing is ever taken out, so links go one way and no
 place is marked as left.
 
+Where paths are to be simple, nodes have markings: see `kernels/rspq.py`.
+
 Where edges can be deleted, a node also knows its edge, and an edge how many nodes hang on it and until which slide at
 most: so an edge that no tree uses is known without a look at any tree.
 """
@@ -57,6 +59,8 @@ class TreeColumns(NamedTuple):
     `via` is the edge (a row of the views) by which a node was derived; for each edge `edge_nodes` counts the nodes
     that hang on it, those that have expired included until `edge_slide`, the last slide of any of them, is over. These
     three are empty where edges are not deleted.
+
+    `unmarked` is the last slide for which a node is unmarked, empty where there are no markings.
     """
 
     root: NDArray[np.int32]
@@ -73,6 +77,7 @@ class TreeColumns(NamedTuple):
     via: NDArray[np.int32]
     edge_nodes: NDArray[np.int32]
     edge_slide: NDArray[np.int32]
+    unmarked: NDArray[np.int32]
 
 
 @kernel
@@ -165,6 +170,8 @@ def new_node(trees, root, product):
     trees.product[at] = product
     trees.slide[at] = DEAD
     trees.parent[at] = -1
+    if has_markings(trees):
+        trees.unmarked[at] = DEAD
     slot = list_slot(trees, product)
     head = trees.heads[slot] - 1
     if head < 0:
@@ -272,6 +279,23 @@ def forget_edge(trees, row):
 
 
 @kernel
+def has_markings(trees):
+    return trees.unmarked.shape[0] > 0
+
+
+@kernel
+def is_unmarked(trees, node):
+    """Whether a live node is unmarked."""
+    return has_markings(trees) and trees.unmarked[node] >= trees.size[FIRST] and end_of(trees, node) != NO_END
+
+
+@kernel
+def unmark(trees, node, slide):
+    """Let a node be unmarked until the end of a slide, or longer where it is."""
+    trees.unmarked[node] = max(trees.unmarked[node], slide)
+
+
+@kernel
 def drop_slide(trees):
     """End the first slide, and with it its nodes."""
     trees.size[LIVE] -= trees.slide_nodes[trees.size[FIRST] & (trees.slide_end.shape[0] - 1)]
@@ -295,6 +319,8 @@ def move_live(old, new):
             new.parent[at] = old.parent[node]
             if old.via.shape[0] > 0:
                 new.via[at] = old.via[node]
+            if has_markings(old):
+                new.unmarked[at] = old.unmarked[node]
             if slide < new.earliest[at >> BLOCK_BITS]:
                 new.earliest[at >> BLOCK_BITS] = slide
             old.after[node] = at
@@ -311,14 +337,14 @@ def follow_moves(old, nodes, count):
             nodes[i] = old.after[nodes[i]]
 
 
-def new_trees(states: int, *, with_edges: bool = False) -> TreeColumns:
+def new_trees(states: int, *, with_edges: bool = False, with_markings: bool = False) -> TreeColumns:
     """No trees, for an automaton with so many states; `with_edges` to know what hangs on each edge."""
     size = np.zeros(6, np.int64)
     size[STATE_BITS] = (states - 1).bit_length()
     slide_end, slide_nodes = np.zeros(_LEAST_SLIDES, np.int64), np.zeros(_LEAST_SLIDES, np.int32)
     edges = np.zeros((2, 0), np.int32)
     return TreeColumns(
-        **_places(_LEAST_PLACES, _LEAST_PLACES, wide=False, with_edges=with_edges),
+        **_places(_LEAST_PLACES, _LEAST_PLACES, wide=False, with_edges=with_edges, with_markings=with_markings),
         slide_end=slide_end,
         slide_nodes=slide_nodes,
         size=size,
@@ -336,7 +362,8 @@ def renewed(trees: TreeColumns, *, wide: bool | None = None) -> TreeColumns:
         wide = trees.product.dtype == np.int64
     places, lists = _room(trees)
     trees.size[USED] = trees.size[LISTS] = 0
-    made = trees._replace(**_places(places, lists, wide=wide, with_edges=len(trees.via) > 0))
+    kept = {"with_edges": len(trees.via) > 0, "with_markings": len(trees.unmarked) > 0}
+    made = trees._replace(**_places(places, lists, wide=wide, **kept))
     move_live(trees, made)
     return made
 
@@ -388,7 +415,7 @@ def with_slides(trees: TreeColumns, ends: NDArray[np.int64]) -> TreeColumns:
     held = trees.slide_end[places[:count]]
     merged = np.union1d(held, ends)
     moved = np.searchsorted(merged, held)
-    for slides in (trees.slide, trees.edge_slide):
+    for slides in (trees.slide, trees.edge_slide, trees.unmarked):
         numbered = (slides >= first) & (slides < first + count)
         slides[numbered] = first + moved[slides[numbered] - first]
     room = max(1 << (len(merged) - 1).bit_length(), _LEAST_SLIDES)
@@ -402,7 +429,7 @@ def with_slides(trees: TreeColumns, ends: NDArray[np.int64]) -> TreeColumns:
 def renumber_slides(trees: TreeColumns) -> None:
     """Begin the numbers of slides anew, before they become too large."""
     shift = int(trees.size[FIRST]) // len(trees.slide_end) * len(trees.slide_end)  # places in the ring stay
-    for slides in (trees.slide, trees.edge_slide):
+    for slides in (trees.slide, trees.edge_slide, trees.unmarked):
         slides[slides < trees.size[FIRST]] = DEAD
         slides[(slides >= 0) & (slides < ENDLESS)] -= shift
     trees.size[FIRST] -= shift
@@ -421,7 +448,7 @@ def live_nodes(trees: TreeColumns) -> NDArray[np.int64]:
     return np.flatnonzero(trees.slide >= trees.size[FIRST])
 
 
-def _places(places: int, lists: int, *, wide: bool, with_edges: bool) -> dict[str, NDArray[Any]]:
+def _places(places: int, lists: int, *, wide: bool, with_edges: bool, with_markings: bool) -> dict[str, NDArray[Any]]:
     """The columns of an empty table."""
     # what is read together lies together; in wide trees the product nodes are apart
     block = np.empty((places, 4 if wide else 5), np.int32)
@@ -436,4 +463,5 @@ def _places(places: int, lists: int, *, wide: bool, with_edges: bool) -> dict[st
         "heads": np.zeros(lists, np.int32),
         "earliest": np.full((places >> BLOCK_BITS) + 1, ENDLESS, np.int32),
         "via": np.empty(places if with_edges else 0, np.int32),
+        "unmarked": np.full(places if with_markings else 0, DEAD, np.int32),
     }

@@ -33,7 +33,9 @@ from spectra.operators.kernels.delta_trees import (
     find_node,
     first_of,
     hang_node,
+    has_markings,
     has_room,
+    is_unmarked,
     is_used,
     lose_node,
     move_node,
@@ -59,6 +61,28 @@ class MarkColumns(NamedTuple):
     before: NDArray[np.int32]
 
 
+class ArrivalColumns(NamedTuple):
+    """Steps to unmarked nodes, each from a node or the complement of the root, and until when; `size` is how many."""
+
+    node: NDArray[np.int32]
+    parent: NDArray[np.int32]
+    reach: NDArray[np.int64]
+    size: NDArray[np.int64]
+
+
+@kernel
+def note_arrival(arrivals, node, parent, reach):
+    """Note a step to an unmarked node; False for want of room."""
+    at = arrivals.size[0]
+    if at == arrivals.node.shape[0]:
+        return False
+    arrivals.node[at] = node
+    arrivals.parent[at] = parent
+    arrivals.reach[at] = reach
+    arrivals.size[0] = at + 1
+    return True
+
+
 @kernel
 def result_end(trees, automaton, root, vertex, node):
     """When the pair (root, vertex) ends, `NO_END` where it is no result; `node` is one of the pair's, or -1."""
@@ -75,16 +99,33 @@ def result_end(trees, automaton, root, vertex, node):
 
 
 @kernel
-def gains(trees, root, product, end):
-    """Whether a product node would end later than it does in the tree of `root`; the root's own node never."""
-    if product == product_of(trees, root, 0):
-        return False
-    known = find_node(trees, root, product)
-    return known < 0 or end_of(trees, known) < end
+def is_root(trees, automaton, root, product):
+    """Whether a product node is the root's own; no simple path comes back to the root in any state."""
+    return vertex_of(trees, product) == root and (automaton.flags[4] or state_of(trees, product) == 0)
 
 
 @kernel
-def seed_edge(views, trees, heap, work, terms, automaton, row, position, floor):
+def approach(trees, heap, arrivals, automaton, root, product, reach, parent, via):
+    """Let a step wait where its product node would end later by it; False for want of room.
+
+    Where the node is unmarked, the step is noted besides. The root's own node never gains.
+    """
+    if is_root(trees, automaton, root, product):
+        return True
+    node = find_node(trees, root, product)
+    if node >= 0:
+        if is_unmarked(trees, node) and not note_arrival(arrivals, node, parent, reach):
+            return False
+        if end_of(trees, node) >= reach:
+            return True
+    if heap_is_full(heap):
+        return False
+    heap_push(heap, reach, product, parent, via)
+    return True
+
+
+@kernel
+def seed_edge(views, trees, heap, arrivals, work, terms, automaton, row, position, floor):
     """Let what an edge leads to wait, in every tree that reaches its source; False for want of room.
 
     Then it is begun again, and what waits twice gains nothing the second time. Of a root itself, which has no node,
@@ -105,26 +146,23 @@ def seed_edge(views, trees, heap, work, terms, automaton, row, position, floor):
             if following < 0:
                 continue
             product = product_of(trees, target, following)
-            if heap_is_full(heap):
-                return False
-            if state == 0 and may_be_root(terms, automaton, source) and gains(trees, source, product, end):
-                heap_push(heap, end, product, ~source, row)
+            if state == 0 and may_be_root(terms, automaton, source):
+                if not approach(trees, heap, arrivals, automaton, source, product, end, ~source, row):
+                    return False
             node = np.int64(first_of(trees, product_of(trees, source, state)))
             while node >= 0:
                 reach = min(end, end_of(trees, node))
                 if reach > floor:
                     probed += 1
-                    if gains(trees, trees.root[node], product, reach):
-                        if heap_is_full(heap):
-                            return False
-                        heap_push(heap, reach, product, node, row)
+                    if not approach(trees, heap, arrivals, automaton, trees.root[node], product, reach, node, row):
+                        return False
                 node = np.int64(trees.after[node])
     work[EDGES_PROBED] += probed
     return True
 
 
 @kernel
-def expand(views, trees, heap, work, automaton, node, position, floor):
+def expand(views, trees, heap, arrivals, work, automaton, node, position, floor):
     """Let all that a node leads to wait; False for want of room, and then it is to be done again.
 
     Where an edge ends no later than the node did before, what it leads to has gained from it already.
@@ -143,10 +181,8 @@ def expand(views, trees, heap, work, automaton, node, position, floor):
             if visible(views, row, position) and fits(views, automaton, label, row):
                 reach = min(end, end_at(views, row, position))
                 target = product_of(trees, target_of(views, automaton, label, row), following)
-                if reach > least and gains(trees, root, target, reach):
-                    if heap_is_full(heap):
-                        return False
-                    heap_push(heap, reach, target, node, row)
+                if reach > least and not approach(trees, heap, arrivals, automaton, root, target, reach, node, row):
+                    return False
             row = views.lists.after[index, row]
     work[EDGES_PROBED] += probed
     work[OPEN] = -1
@@ -154,11 +190,15 @@ def expand(views, trees, heap, work, automaton, node, position, floor):
 
 
 @kernel
-def drain(views, trees, heap, work, automaton, pairs, out, written, at, position, floor, counting, extensions, silent):
+def drain(
+    views, trees, heap, arrivals, work, automaton, pairs, out, written, at, position, floor,
+    counting, extensions, silent,
+):  # fmt: skip
     """Settle what waits, widest first; (deltas written, whether there was room for all)."""
     while True:
-        if work[OPEN] >= 0 and not expand(views, trees, heap, work, automaton, work[OPEN], position, floor):
-            return written, False
+        if work[OPEN] >= 0:
+            if not expand(views, trees, heap, arrivals, work, automaton, work[OPEN], position, floor):
+                return written, False
         if heap.size[0] == 0:
             return written, True
         if not has_room_for(pairs, out, written, 1) or not has_room(trees):
@@ -179,7 +219,7 @@ def drain(views, trees, heap, work, automaton, pairs, out, written, at, position
         near = np.int64(trees.slide[parent]) if parent >= 0 else trees.size[FIRST] + trees.size[SLIDES] - 1
         trees.parent[node] = max(parent, -1)
         hang_node(trees, node, via, slide_of(trees, end, near))
-        if accepted and before < end:
+        if accepted and (before < end or has_markings(trees)):
             written = change_pair(automaton, pairs, out, written, at, before, end, root, vertex, counting, extensions)
         work[OPEN], work[OPEN_END] = node, had
 

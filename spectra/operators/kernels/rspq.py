@@ -1,9 +1,15 @@
-"""Pairs that simple paths connect, over the Δ-trees of arbitrary ones.
+"""Pairs that simple paths connect, over the Δ-trees of paths that do not come back to their root.
 
-The trees say until when a pair is connected by any path, which no simple path outlasts. The tree's own path,
+The trees say until when a pair is connected by any such path, which no simple path outlasts. The tree's own path,
 its loops left out, is nearly always a simple one; then the pair lasts as long as the tree says. Where leaving out a
-loop breaks the word there is a *conflict*: the pair is looked for among all simple paths, and its end is kept
-beside the trees. It is looked for again when an edge comes that its trees can use, or one goes that it may have used.
+loop breaks the word there is a *conflict*: the pair is looked for among simple paths (`kernels/simple_paths.py`), and
+its end is kept beside the trees.
+
+Nodes of the trees have *markings*. All are marked but those that lead to a pair in conflict by edges that last longer
+than the pair does: the search that could not find a longer path has *unmarked* these. A step to a marked node
+that gains nothing by it is forgotten, as in trees of arbitrary paths: every path through it has an equal one. A step to
+an unmarked node is an *extension*: the pairs in conflict that unmarked nodes lead to from there are looked for
+again. An unmarked node is marked again when the paths of its pairs are over.
 """
 
 from __future__ import annotations
@@ -24,18 +30,37 @@ from spectra.operators.kernels.automaton import (
     source_of,
     target_of,
 )
-from spectra.operators.kernels.delta_trees import end_of, find_node, first_of, product_of, state_of, vertex_of
+from spectra.operators.kernels.delta_trees import (
+    FIRST,
+    end_of,
+    find_node,
+    first_of,
+    is_unmarked,
+    product_of,
+    slide_of,
+    state_of,
+    unmark,
+    vertex_of,
+)
 from spectra.operators.kernels.derivations import PHASE, result_end
 from spectra.operators.kernels.pairs import COLLECTED, TOLD, collect_pair, forget_pairs
-from spectra.operators.kernels.simple_paths import LIMIT, STAMP, VISITED, last_simple_path
+from spectra.operators.kernels.simple_paths import (
+    FULL,
+    KNOWN,
+    LIMIT,
+    VISITED,
+    forget_known,
+    know,
+    last_simple_path,
+)
 from spectra.operators.kernels.spath import BEGIN, goes_on
 from spectra.operators.kernels.spath import follow_log as follow_trees
-from spectra.views.kernels.apply import DELETED, EXPIRED, end_at
+from spectra.views.kernels.apply import DELETED, EXPIRED, end_at, visible
 from spectra.views.kernels.index import IndexColumns, find_slot, link, unlink
 
 # what `tally` holds: free entries, entries in use, the first end among them, the end up to which all is over, whether
-# the trees have come to a log entry and its pairs are being told, searches
-FREE, USED, FIRST_END, OVER, TELLING, SEARCHES = range(6)
+# the trees have come to a log entry and its pairs are being told, searches, nodes unmarked, extensions
+FREE, USED, FIRST_END, OVER, TELLING, SEARCHES, UNMARKED, EXTENDED = range(8)
 
 # the indexes over the conflicts
 _BY_PAIR, _BY_ROOT = 0, 1
@@ -135,11 +160,17 @@ def label_along(views, trees, automaton, node):
 
 @kernel
 def is_simple(views, trees, automaton, search, node):
-    """Whether the tree path to a node, with its loops left out, is still a word of the language."""
+    """Whether the tree path to a node, with its loops left out, is still a word of the language.
+
+    False also for want of room, which `search` then says.
+    """
     steps = 0
     root = trees.root[node]
     while node >= 0:
-        search.queue[steps, 0] = node
+        if steps == search.done.shape[0]:
+            search.tally[FULL] = 1
+            return False
+        search.done[steps] = node
         steps += 1
         node = trees.parent[node]
     search.vertex[0] = root
@@ -149,7 +180,7 @@ def is_simple(views, trees, automaton, search, node):
     accepted = True
     while steps > 0 and accepted:
         steps -= 1
-        node = search.queue[steps, 0]
+        node = search.done[steps]
         vertex = vertex_of(trees, trees.product[node])
         following = automaton.moves[search.state[depth], label_along(views, trees, automaton, node)]
         if following < 0:
@@ -169,47 +200,73 @@ def is_simple(views, trees, automaton, search, node):
     return accepted
 
 
-@kernel
-def is_reached(automaton, search, vertex):
-    """Whether the last `reach_from` has come to a vertex in an accepting state."""
-    states = automaton.moves.shape[0]
-    for i in range(automaton.accepting.shape[0]):
-        if search.seen[np.int64(vertex) * states + automaton.accepting[i]] == search.tally[STAMP]:
-            return True
-    return False
+# --- which pairs a log entry may change -----------------------------------------------------
 
 
 @kernel
-def collect_conflicts(pairs, automaton, conflicts, search, root, end):
-    """Collect the pairs of a root that an edge with this end may improve: those that it leads to; False for want of
-    room.
+def collect_extension(views, trees, automaton, conflicts, search, pairs, node, reach, position):
+    """Collect the pairs in conflict that unmarked nodes lead to from one, and that end before `reach`.
+
+    False for want of room.
     """
-    slot = find_slot(conflicts.root, conflicts.vertex, conflicts.used, conflicts.lists, _BY_ROOT, root, 0, 0)
-    entry = -1 if slot < 0 else conflicts.lists.heads[_BY_ROOT, slot] - 1
-    while entry >= 0:
-        if pairs.size[COLLECTED] == pairs.before.shape[0]:
+    states = automaton.moves.shape[0]
+    root = trees.root[node]
+    conflicts.tally[EXTENDED] += 1
+    forget_known(search)
+    product = trees.product[node]
+    if not know(search, np.int64(vertex_of(trees, product)) * states + state_of(trees, product)):
+        return False
+    first = 0
+    while first < search.tally[KNOWN]:
+        vertex, state = search.product[first] // states, search.product[first] % states
+        first += 1
+        if automaton.is_accepting[state]:
+            entry = find_conflict(conflicts, root, vertex)
+            if entry >= 0 and conflict_end(conflicts, entry) < reach:
+                if pairs.size[COLLECTED] == pairs.before.shape[0]:
+                    return False
+                collect_pair(pairs, root, vertex, conflict_end(conflicts, entry))
+        for label in range(automaton.label_predicate.shape[0]):
+            following = automaton.moves[state, label]
+            if following < 0:
+                continue
+            index, row, _ = first_edge(views, automaton, label, vertex, False)
+            while row >= 0:
+                if visible(views, row, position) and fits(views, automaton, label, row):
+                    target = target_of(views, automaton, label, row)
+                    other = find_node(trees, root, product_of(trees, target, following))
+                    if other >= 0 and is_unmarked(trees, other):
+                        if not know(search, np.int64(target) * states + following):
+                            return False
+                row = views.lists.after[index, row]
+    return True
+
+
+@kernel
+def collect_extensions(views, trees, automaton, conflicts, search, pairs, arrivals, position):
+    """Collect what steps to unmarked nodes may improve; False for want of room."""
+    while arrivals.size[0] > 0:
+        last = arrivals.size[0] - 1
+        node, reach = arrivals.node[last], arrivals.reach[last]
+        if not collect_extension(views, trees, automaton, conflicts, search, pairs, node, reach, position):
             return False
-        known = conflict_end(conflicts, entry)
-        if known < end and is_reached(automaton, search, conflicts.vertex[entry]):
-            collect_pair(pairs, root, conflicts.vertex[entry], known)
-        entry = conflicts.lists.after[_BY_ROOT, entry]
+        arrivals.size[0] = last
     return True
 
 
 @kernel
 def reach_from(views, automaton, search, vertex, state, position):
-    """Find the vertices and states that paths from one lead to, in `queue` with it first; returns how many.
+    """Get to know the vertices and states that paths from one lead to; False for want of room.
 
     Edges that come after the position count as well: several are told together.
     """
     states = automaton.moves.shape[0]
-    search.tally[STAMP] += 1
-    search.queue[0, 0] = vertex
-    search.queue[0, 1] = state
-    search.seen[np.int64(vertex) * states + state] = search.tally[STAMP]
-    first, last = 0, 1
-    while first < last:
-        vertex, state = search.queue[first, 0], search.queue[first, 1]
+    forget_known(search)
+    if not know(search, np.int64(vertex) * states + state):
+        return False
+    first = 0
+    while first < search.tally[KNOWN]:
+        vertex, state = search.product[first] // states, search.product[first] % states
         first += 1
         for label in range(automaton.label_predicate.shape[0]):
             following = automaton.moves[state, label]
@@ -218,25 +275,21 @@ def reach_from(views, automaton, search, vertex, state, position):
             index, row, _ = first_edge(views, automaton, label, vertex, False)
             while row >= 0:
                 if views.gone[row] > position and fits(views, automaton, label, row):
-                    target = target_of(views, automaton, label, row)
-                    place = np.int64(target) * states + following
-                    if search.seen[place] != search.tally[STAMP]:
-                        search.seen[place] = search.tally[STAMP]
-                        search.queue[last, 0] = target
-                        search.queue[last, 1] = following
-                        last += 1
+                    if not know(search, np.int64(target_of(views, automaton, label, row)) * states + following):
+                        return False
                 row = views.lists.after[index, row]
-    return last
+    return True
 
 
 @kernel
-def collect_users(trees, pairs, automaton, conflicts, search, reached, root, end):
+def collect_users(trees, pairs, automaton, conflicts, search, root, end):
     """Collect the pairs of a root whose path may have used a deleted edge: those that it leads to, and that do not
     outlast it; False for want of room.
     """
-    for at in range(reached):
-        vertex = search.queue[at, 0]
-        if automaton.is_accepting[search.queue[at, 1]] and is_asked(automaton, root, vertex):
+    states = automaton.moves.shape[0]
+    for number in range(search.tally[KNOWN]):
+        vertex, state = search.product[number] // states, search.product[number] % states
+        if automaton.is_accepting[state] and is_asked(automaton, root, vertex):
             if pairs.size[COLLECTED] == pairs.before.shape[0]:
                 return False
             known = known_end(trees, automaton, conflicts, root, vertex)
@@ -246,13 +299,11 @@ def collect_users(trees, pairs, automaton, conflicts, search, reached, root, end
 
 
 @kernel
-def collect_affected(views, trees, pairs, automaton, conflicts, search, kind, row, position):
-    """Collect what an edge that comes, lasts longer or is deleted may change although its tree path stays.
+def collect_deleted(views, trees, pairs, automaton, conflicts, search, row, position):
+    """Collect what the deletion of an edge may change although its tree path stays.
 
     False for want of room; then it is done again, and what is known stays as it is.
     """
-    if kind != DELETED and conflicts.tally[USED] == 0:
-        return True
     end = end_at(views, row, position)
     for direction in range(2):
         label = label_of(automaton, views.predicate[row], direction == 1)
@@ -264,21 +315,17 @@ def collect_affected(views, trees, pairs, automaton, conflicts, search, kind, ro
             if following < 0:
                 continue
             node = np.int64(first_of(trees, product_of(trees, source, state)))
-            reached = 0
-            if node >= 0 or state == 0:
-                reached = reach_from(views, automaton, search, target, following, position)
-            root = source if state == 0 else np.int32(0)
-            while node >= 0 or root > 0:
-                if root == 0:
-                    root = trees.root[node] if end_of(trees, node) != NO_END else np.int32(0)
-                    node = np.int64(trees.after[node])
-                if root > 0:
-                    if kind == DELETED:
-                        if not collect_users(trees, pairs, automaton, conflicts, search, reached, root, end):
-                            return False
-                    elif not collect_conflicts(pairs, automaton, conflicts, search, root, end):
+            if node < 0 and state != 0:
+                continue
+            if not reach_from(views, automaton, search, target, following, position):
+                return False
+            if state == 0 and not collect_users(trees, pairs, automaton, conflicts, search, source, end):
+                return False
+            while node >= 0:
+                if end_of(trees, node) != NO_END:
+                    if not collect_users(trees, pairs, automaton, conflicts, search, trees.root[node], end):
                         return False
-                root = np.int32(0)
+                node = np.int64(trees.after[node])
     return True
 
 
@@ -302,19 +349,37 @@ def collect_expired(pairs, conflicts, limit):
 
 @kernel
 def collect_first(views, log, entry, trees, pairs, automaton, conflicts, search, removals):
-    """Collect what a log entry changes beside the trees; False for want of room."""
+    """Collect what an edge that goes changes beside the trees; False for want of room."""
     kind, row = log.kind[entry], log.row[entry]
     if entry == 0 or log.at[entry - 1] != log.at[entry]:
         search.tally[VISITED] = 0
-    if kind != EXPIRED:
-        position = entry if kind == DELETED else entry + 1
-        return collect_affected(views, trees, pairs, automaton, conflicts, search, kind, row, position)
-    return not removals or collect_expired(pairs, conflicts, end_at(views, row, entry))
+    if kind == DELETED:
+        return collect_deleted(views, trees, pairs, automaton, conflicts, search, row, entry)
+    return kind != EXPIRED or not removals or collect_expired(pairs, conflicts, end_at(views, row, entry))
+
+
+# --- what they come to ----------------------------------------------------------------------
 
 
 @kernel
-def settle_pair(views, trees, automaton, conflicts, search, root, vertex, position, floor, over):
-    """The end of a pair by simple paths, noted where there is a conflict; `over` are ends that expire, or `NO_END`."""
+def unmark_known(trees, automaton, conflicts, search, root, end):
+    """Unmark the nodes of a tree that the last search knows, as long as its pair is connected by any path."""
+    states = automaton.moves.shape[0]
+    slide = slide_of(trees, end, trees.size[FIRST])
+    for number in range(search.tally[KNOWN]):
+        vertex, state = search.product[number] // states, search.product[number] % states
+        node = find_node(trees, root, product_of(trees, vertex, state))
+        if not is_unmarked(trees, node):
+            conflicts.tally[UNMARKED] += 1
+        unmark(trees, node, slide)
+
+
+@kernel
+def settle_pair(views, trees, automaton, conflicts, search, root, vertex, position, floor, known, over):
+    """The end of a pair by simple paths, noted where there is a conflict.
+
+    `known` is an end that it has at least, or `NO_END`; `over` are ends that expire, or `NO_END`.
+    """
     entry = find_conflict(conflicts, root, vertex)
     end = result_end(trees, automaton, root, vertex, np.int64(-1))
     if end != NO_END and over != NO_END:
@@ -322,18 +387,28 @@ def settle_pair(views, trees, automaton, conflicts, search, root, vertex, positi
         if entry < 0:
             return end
         return conflicts.end[entry] if conflicts.end[entry] > over else np.int64(NO_END)
-    conflict = end != NO_END
+    conflict = end > known
     for i in range(automaton.accepting.shape[0]):
         node = find_node(trees, root, product_of(trees, vertex, automaton.accepting[i]))
         if conflict and node >= 0 and end_of(trees, node) == end:
             conflict = not is_simple(views, trees, automaton, search, node)
+    if search.tally[FULL]:
+        return end
     if not conflict:
         if entry >= 0:
             drop_conflict(conflicts, entry)
         return end
     conflicts.tally[SEARCHES] += 1
-    found = last_simple_path(views, automaton, search, root, vertex, position, floor, end)
-    end = found if found > floor else np.int64(NO_END)
+    least = max(floor, known)
+    found = last_simple_path(views, automaton, trees, search, root, vertex, position, least, end)
+    if search.tally[FULL] or search.tally[VISITED] > search.tally[LIMIT]:
+        return end
+    if found > least and found == end:
+        if entry >= 0:
+            drop_conflict(conflicts, entry)
+        return end
+    unmark_known(trees, automaton, conflicts, search, root, end)
+    end = found if found > least else known
     keep_conflict(conflicts, entry, root, vertex, end)
     return end
 
@@ -343,17 +418,18 @@ def tell_pairs(
     views, log, entry, trees, automaton, pairs, conflicts, search, out, written, counting, extensions
 ):  # fmt: skip
     """Settle and tell the pairs that are collected; (deltas written, whether there was room and the budget for all)."""
-    at = log.at[entry]
+    at, kind = log.at[entry], log.kind[entry]
     floor = np.int64(NO_END) if counting else at
-    over = end_at(views, log.row[entry], entry) if log.kind[entry] == EXPIRED else np.int64(NO_END)
+    over = end_at(views, log.row[entry], entry) if kind == EXPIRED else np.int64(NO_END)
     while pairs.size[TOLD] < pairs.size[COLLECTED]:
         if written + 2 > out.at.shape[0] or conflicts.tally[FREE] < 1:
             return written, False
         root, vertex = pairs.root[pairs.size[TOLD]], pairs.vertex[pairs.size[TOLD]]
-        known = find_conflict(conflicts, root, vertex)
-        before = pairs.before[pairs.size[TOLD]] if known < 0 else conflict_end(conflicts, known)
-        after = settle_pair(views, trees, automaton, conflicts, search, root, vertex, entry + 1, floor, over)
-        if search.tally[VISITED] > search.tally[LIMIT]:
+        held = find_conflict(conflicts, root, vertex)
+        before = pairs.before[pairs.size[TOLD]] if held < 0 else conflict_end(conflicts, held)
+        known = np.int64(NO_END) if kind == DELETED else before
+        after = settle_pair(views, trees, automaton, conflicts, search, root, vertex, entry + 1, floor, known, over)
+        if search.tally[FULL] or search.tally[VISITED] > search.tally[LIMIT]:
             return written, False
         pairs.size[TOLD] += 1
         written = emit_change(automaton, out, written, at, before, after, root, vertex, counting, extensions)
@@ -364,7 +440,7 @@ def tell_pairs(
 
 @kernel
 def follow_log(
-    views, log, first, last, trees, heap, marks, work, terms, automaton, pairs, conflicts, search,
+    views, log, first, last, trees, heap, marks, arrivals, work, terms, automaton, pairs, conflicts, search,
     counting, removals, extensions, out,
 ):  # fmt: skip
     """Deltas of the log entries [first, last); returns (entry to go on with, deltas written).
@@ -378,13 +454,17 @@ def follow_log(
                 if not collect_first(views, log, entry, trees, pairs, automaton, conflicts, search, removals):
                     return entry, written
             following, written = follow_trees(
-                views, log, entry, entry + 1, last, trees, heap, marks, work, terms, automaton, pairs,
+                views, log, entry, entry + 1, last, trees, heap, marks, arrivals, work, terms, automaton, pairs,
                 counting, removals, extensions, out, written,
             )  # fmt: skip
             if following == entry:
                 return entry, written
             conflicts.tally[TELLING] = 1
         if not goes_on(log, entry, last):
+            if log.kind[entry] == DELETED:  # what is derived again is nothing new
+                arrivals.size[0] = 0
+            if not collect_extensions(views, trees, automaton, conflicts, search, pairs, arrivals, entry + 1):
+                return entry, written
             written, done = tell_pairs(
                 views, log, entry, trees, automaton, pairs, conflicts, search, out, written, counting, extensions
             )

@@ -1,8 +1,11 @@
-"""The simple path between two vertices that lasts longest, by a search of the views.
+"""The simple path between two vertices that lasts longest, by a search with markings.
 
-The search goes depth first from the root and only where the target can still be reached without the vertices on
-the path, by edges that last longer than the best path so far. It can take exponential time, so it counts the
-states that it visits and gives up at a limit.
+It looks back from the target for the product nodes (vertex, state) that lead to it, and then goes depth first from the
+root among these. A node whose paths have all been tried in vain is *marked* and not visited again: whatever leads from
+it to the target would have been found, since a loop can be left out where the suffix language of the first state at a
+vertex contains that of the later one. Where it does not there is a *conflict*: the nodes between the two visits of the
+vertex stay unmarked, and are tried again on other ways. So without conflicts each node is visited once; with them
+it can take exponential time, and the search gives up at a limit of nodes visited.
 """
 
 from __future__ import annotations
@@ -15,10 +18,15 @@ from numpy.typing import NDArray
 from spectra.clock import FOREVER
 from spectra.jit import kernel
 from spectra.operators.kernels.automaton import first_edge, fits, leads_to, source_of, target_of
+from spectra.operators.kernels.delta_trees import end_of, find_node, mixed, place_in, product_of
 from spectra.views.kernels.apply import end_at, visible
 
-# what `tally` holds: states visited, how many may be, a stamp for each look back, edges of the path that was found
-VISITED, LIMIT, STAMP, LENGTH = 0, 1, 2, 3
+# what `tally` holds: nodes visited, how many may be, nodes that are known, whether there was no room for more, edges of
+# the path that was found
+VISITED, LIMIT, KNOWN, FULL, LENGTH = range(5)
+
+#: Marks: not visited (or to be visited again), and tried in vain for good. Others are places in `done`.
+UNMARKED, MARKED = np.int32(-2), np.int32(-1)
 
 #: The row at which a frame of the search has not looked for edges yet; -1 is the end of a list.
 UNSEEN = -2
@@ -27,101 +35,222 @@ UNSEEN = -2
 class SearchColumns(NamedTuple):
     """Room for one search.
 
-    `seen` has a stamp for each vertex and state (vertex * states + state), `on_path` for each vertex its place
-    on the path, from 1. `queue` are the vertices and states of a look back. The frames of the path are
-    (`vertex`, `state`, the `reach` of the path up to there, the `label` and the `row` to go on with, and the
-    edge `via` which it was entered). `found` are the edges (row, label) of the best path.
+    The product nodes that it has come to are numbered: `table` is a hash table of their numbers plus one, `slot` where
+    in it, `product` vertex * states + state, `mark` the marking. `done` are the nodes whose marking is good only as
+    long as no conflict is found for the frame of the path that they lean on. `on_path` has for each vertex its place on
+    the path, from 1.
+
+    The frames of the path are: `vertex`, `state` and number (`node`), the `reach` of the path up to there, the `label`
+    and the `row` to go on with, the edge `via` which it was entered, the first of `done` below it (`base`), and the
+    first frames that it has a `conflict` with and that it `leans` on. `found` are the edges of the best path.
+    `contains[s, t]` says whether the suffix language of s contains that of t.
     """
 
-    seen: NDArray[np.int64]
+    table: NDArray[np.int32]
+    slot: NDArray[np.int32]
+    product: NDArray[np.int64]
+    mark: NDArray[np.int32]
+    done: NDArray[np.int32]
     on_path: NDArray[np.int32]
-    queue: NDArray[np.int32]
     vertex: NDArray[np.int32]
     state: NDArray[np.int32]
+    node: NDArray[np.int32]
     reach: NDArray[np.int64]
     label: NDArray[np.int32]
     row: NDArray[np.int32]
     via: NDArray[np.int32]
+    base: NDArray[np.int32]
+    conflict: NDArray[np.int32]
+    leans: NDArray[np.int32]
     found: NDArray[np.int32]
+    contains: NDArray[np.bool_]
     tally: NDArray[np.int64]
 
 
-@kernel
-def leads_on(views, automaton, search, vertex, state, target, position, best):
-    """Whether the target is reached from a vertex and state without the vertices of the path, by edges after `best`.
+# --- the nodes that a search knows ----------------------------------------------------------
 
-    Looks back from the target, breadth first.
+
+@kernel
+def slot_of(search, product):
+    """The place of a product node in the hash table: its own, or the empty one that it would get."""
+    size = search.table.shape[0]
+    at = place_in(size, mixed(0, product))
+    while search.table[at] != 0 and search.product[search.table[at] - 1] != product:
+        at += 1
+        if at == size:
+            at = 0
+    return at
+
+
+@kernel
+def know(search, product):
+    """Add a product node unless it is known; False for want of room."""
+    slot = slot_of(search, product)
+    if search.table[slot] == 0:
+        number = search.tally[KNOWN]
+        if number == search.product.shape[0]:
+            search.tally[FULL] = 1
+            return False
+        search.table[slot] = number + 1
+        search.slot[number] = slot
+        search.product[number] = product
+        search.mark[number] = UNMARKED
+        search.tally[KNOWN] = number + 1
+    return True
+
+
+@kernel
+def forget_known(search):
+    for number in range(search.tally[KNOWN]):
+        search.table[search.slot[number]] = 0
+    search.tally[KNOWN] = 0
+
+
+# --- the search -----------------------------------------------------------------------------
+
+
+@kernel
+def may_be_passed(trees, root, vertex, state, floor):
+    """Whether a path from the root reaches a product node until after `floor`; without trees each one may be."""
+    if trees.size[0] == 0:
+        return True
+    node = find_node(trees, root, product_of(trees, vertex, state))
+    return node >= 0 and end_of(trees, node) > floor
+
+
+@kernel
+def look_back(views, automaton, trees, search, root, target, position, floor):
+    """Get to know the nodes that lead to the target by edges after `floor`; whether the root is among them.
+
+    Neither root nor target are passed. Gives up for want of room or at the limit.
     """
     states = automaton.moves.shape[0]
     tally = search.tally
-    tally[STAMP] += 1
-    first, last = 0, 0
+    found = False
+    forget_known(search)
     for i in range(automaton.accepting.shape[0]):
-        search.queue[last, 0] = target
-        search.queue[last, 1] = automaton.accepting[i]
-        last += 1
-    while first < last:
-        reached, reached_state = search.queue[first, 0], search.queue[first, 1]
+        if may_be_passed(trees, root, target, automaton.accepting[i], floor):
+            if not know(search, np.int64(target) * states + automaton.accepting[i]):
+                return False
+    first = 0
+    while first < tally[KNOWN]:
+        reached, state = search.product[first] // states, search.product[first] % states
         first += 1
         tally[VISITED] += 1
         if tally[VISITED] > tally[LIMIT]:
             return False
         for label in range(automaton.label_predicate.shape[0]):
-            if not leads_to(automaton, label, reached_state):
+            if not leads_to(automaton, label, state):
                 continue
             index, row, _ = first_edge(views, automaton, label, reached, True)
             while row >= 0:
+                source = source_of(views, automaton, label, row)
                 if (
-                    visible(views, row, position)
+                    source != target
+                    and visible(views, row, position)
                     and fits(views, automaton, label, row)
-                    and end_at(views, row, position) > best
+                    and end_at(views, row, position) > floor
                 ):
-                    source = source_of(views, automaton, label, row)
                     for before in range(states):
-                        if automaton.moves[before, label] != reached_state:
+                        if automaton.moves[before, label] != state:
                             continue
-                        if source == vertex and before == state:
-                            return True
-                        place = np.int64(source) * states + before
-                        if source != target and search.on_path[source] == 0 and search.seen[place] != tally[STAMP]:
-                            search.seen[place] = tally[STAMP]
-                            search.queue[last, 0] = source
-                            search.queue[last, 1] = before
-                            last += 1
+                        if source == root:
+                            found = found or before == 0
+                        elif may_be_passed(trees, root, source, before, floor):
+                            if not know(search, np.int64(source) * states + before):
+                                return False
                 row = views.lists.after[index, row]
-    return False
+    return found
 
 
 @kernel
-def enter_frame(search, depth, vertex, state, reach, via):
+def enter_frame(search, depth, vertex, state, node, reach, via, done):
     search.vertex[depth] = vertex
     search.state[depth] = state
+    search.node[depth] = node
     search.reach[depth] = reach
     search.label[depth] = 0
     search.row[depth] = UNSEEN
     search.via[depth] = via
+    search.base[depth] = done
+    search.conflict[depth] = depth
+    search.leans[depth] = depth
     search.on_path[vertex] = depth + 1
 
 
 @kernel
-def last_simple_path(views, automaton, search, root, target, position, floor, enough):
-    """The latest end after `floor` of a simple path from root to target, `floor` where there is none.
+def leave_frame(search, depth, best, done):
+    """Mark the node of a frame that is finished as far as that is known; returns how many of `done` are left."""
+    search.on_path[search.vertex[depth]] = 0
+    if depth == 0:
+        return done
+    base, conflict, leans = search.base[depth], search.conflict[depth], search.leans[depth]
+    search.conflict[depth - 1] = min(search.conflict[depth - 1], conflict)
+    search.leans[depth - 1] = min(search.leans[depth - 1], leans)
+    if conflict < depth or search.reach[depth] <= best:  # the latter: not all was tried on this way
+        for at in range(base, done):
+            search.mark[search.done[at]] = UNMARKED
+        return base
+    if leans < depth:
+        search.mark[search.node[depth]] = done
+        search.done[done] = search.node[depth]
+        return done + 1
+    for at in range(base, done):
+        search.mark[search.done[at]] = MARKED
+    search.mark[search.node[depth]] = MARKED
+    return base
 
-    A path that lasts until `enough` is as good as any. `search` then has its edges; where it gives up,
-    more states than the limit have been visited.
-    """
+
+@kernel
+def frame_above(search, depth, mark):
+    """The last frame below which a node was done that leans on a frame of the path."""
+    low, high = 0, depth
+    while low < high:
+        middle = (low + high + 1) // 2
+        if search.base[middle] <= mark:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+@kernel
+def is_open(search, depth, vertex, state, number):
+    """Whether the path can go on to a node; what hinders it is noted at its last frame."""
+    place = search.on_path[vertex] - 1
+    if place >= 0:
+        if search.contains[search.state[place], state]:
+            search.leans[depth] = min(search.leans[depth], place)
+        else:
+            search.conflict[depth] = min(search.conflict[depth], place)
+        return False
+    mark = search.mark[number]
+    if mark >= 0:
+        search.leans[depth] = min(search.leans[depth], frame_above(search, depth, mark))
+    return mark == UNMARKED
+
+
+@kernel
+def keep_path(search, depth, row):
+    """Note the path up to a frame and on by an edge."""
+    search.tally[LENGTH] = depth + 1
+    for at in range(depth):
+        search.found[at] = search.via[at + 1]
+    search.found[depth] = row
+
+
+@kernel
+def try_paths(views, automaton, search, root, target, position, floor, enough):
+    """The latest end after `floor` of a simple path among the known nodes, `floor` where there is none."""
+    states, labels = automaton.moves.shape
     tally = search.tally
-    labels = automaton.label_predicate.shape[0]
     best = np.int64(floor)
-    tally[LENGTH] = 0
-    depth = -1
-    if leads_on(views, automaton, search, root, 0, target, position, best):
-        depth = 0
-        enter_frame(search, 0, root, 0, FOREVER, -1)
+    depth, done = 0, 0
+    enter_frame(search, 0, root, 0, -1, FOREVER, -1, 0)
     while depth >= 0:
         label, row = search.label[depth], search.row[depth]
         if label == labels or search.reach[depth] <= best or tally[VISITED] > tally[LIMIT] or best >= enough:
-            search.on_path[search.vertex[depth]] = 0
+            done = leave_frame(search, depth, best, done)
             depth -= 1
             continue
         following = automaton.moves[search.state[depth], label]
@@ -132,40 +261,55 @@ def last_simple_path(views, automaton, search, root, target, position, floor, en
             search.row[depth] = UNSEEN
             continue
         search.row[depth] = views.lists.after[automaton.outgoing[label], row]
-        if not visible(views, row, position) or not fits(views, automaton, label, row):
+        vertex = target_of(views, automaton, label, row)
+        if vertex == root or not visible(views, row, position) or not fits(views, automaton, label, row):
             continue
         reach = min(search.reach[depth], end_at(views, row, position))
-        vertex = target_of(views, automaton, label, row)
-        if reach <= best or search.on_path[vertex] != 0:
+        if reach <= best:
             continue
-        tally[VISITED] += 1
         if vertex == target:
             if automaton.is_accepting[following]:
                 best = reach
-                tally[LENGTH] = depth + 1
-                for at in range(depth):
-                    search.found[at, 0] = search.via[at + 1]
-                    search.found[at, 1] = search.label[at]
-                search.found[depth, 0] = row
-                search.found[depth, 1] = label
-        elif leads_on(views, automaton, search, vertex, following, target, position, best):
+                keep_path(search, depth, row)
+            continue
+        number = search.table[slot_of(search, np.int64(vertex) * states + following)] - 1
+        if number >= 0 and is_open(search, depth, vertex, following, number):
+            tally[VISITED] += 1
             depth += 1
-            enter_frame(search, depth, vertex, following, reach, row)
+            enter_frame(search, depth, vertex, following, number, reach, row, done)
     return best
 
 
-def new_search(terms: int, states: int, limit: int) -> SearchColumns:
-    """Room for a search among vertices with ids below `terms`, that may visit so many states."""
-    return SearchColumns(
-        seen=np.zeros(terms * states, np.int64),
+@kernel
+def last_simple_path(views, automaton, trees, search, root, target, position, floor, enough):
+    """The latest end after `floor` of a simple path from root to target, `floor` where there is none.
+
+    A path that lasts until `enough` is as good as any. `trees` say what paths from the root reach, or are empty.
+    `search` then has the edges of the path, and knows every node by which one may come to last longer than was found;
+    where it gives up, `tally` says why.
+    """
+    search.tally[LENGTH] = 0
+    if not look_back(views, automaton, trees, search, root, target, position, floor):
+        return np.int64(floor)
+    return try_paths(views, automaton, search, root, target, position, floor, enough)
+
+
+def new_search(
+    room: int, terms: int, contains: NDArray[np.bool_], limit: int, old: SearchColumns | None = None
+) -> SearchColumns:
+    """Room for so many product nodes, of vertices with ids below `terms`; the limit is on the nodes visited."""
+    nodes = {name: np.zeros(room, np.int32) for name in ("slot", "mark", "done")}
+    frames = ("vertex", "state", "node", "label", "row", "via", "base", "conflict", "leans", "found")
+    search = SearchColumns(
+        table=np.zeros(2 * room, np.int32),
+        product=np.zeros(room, np.int64),
         on_path=np.zeros(terms, np.int32),
-        queue=np.zeros((terms * states + states, 2), np.int32),
-        vertex=np.zeros(terms + 1, np.int32),
-        state=np.zeros(terms + 1, np.int32),
-        reach=np.zeros(terms + 1, np.int64),
-        label=np.zeros(terms + 1, np.int32),
-        row=np.zeros(terms + 1, np.int32),
-        via=np.zeros(terms + 1, np.int32),
-        found=np.zeros((terms + 1, 2), np.int32),
-        tally=np.array([0, limit, 0, 0], np.int64),
+        reach=np.zeros(room + 2, np.int64),
+        contains=contains,
+        tally=np.array([0, limit, 0, 0, 0], np.int64),
+        **nodes,
+        **{name: np.zeros(room + 2, np.int32) for name in frames},
     )
+    if old is not None:
+        search.tally[VISITED] = old.tally[VISITED]
+    return search

@@ -156,8 +156,8 @@ def goes_on(log, entry, behind):
 
 @kernel
 def follow_log(
-    views, log, first, last, behind, trees, heap, marks, work, terms, automaton, pairs, counting, removals, extensions,
-    out, written,
+    views, log, first, last, behind, trees, heap, marks, arrivals, work, terms, automaton, pairs,
+    counting, removals, extensions, out, written,
 ):  # fmt: skip
     """Deltas of the log entries [first, last) of `behind`; returns (entry to go on with, deltas written).
 
@@ -185,7 +185,7 @@ def follow_log(
                 work[CURSOR] = 0
                 work[PHASE] = REDERIVE
             else:
-                if not seed_edge(views, trees, heap, work, terms, automaton, row, position, floor):
+                if not seed_edge(views, trees, heap, arrivals, work, terms, automaton, row, position, floor):
                     return entry, written
                 work[PHASE] = FINISH if goes_on(log, entry, behind) or heap.size[0] == 0 else DRAIN
             if kind < 0:
@@ -196,7 +196,7 @@ def follow_log(
             work[PHASE] = DRAIN
         if work[PHASE] == DRAIN:
             written, done = drain(
-                views, trees, heap, work, automaton, pairs, out, written, at, position, floor,
+                views, trees, heap, arrivals, work, automaton, pairs, out, written, at, position, floor,
                 counting, extensions, kind == DELETED,
             )  # fmt: skip
             if not done:

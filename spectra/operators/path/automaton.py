@@ -72,7 +72,7 @@ class Automaton:
             accepting=accepting,
             is_accepting=np.isin(np.arange(dfa.states), accepting),
             ends=np.array([self.root_id, self.target_id, 0, 0], np.int32),
-            flags=np.array([both_variable and root == target, needs_terms, dfa.accepts_empty or simple, owned]),
+            flags=np.array([both_variable and root == target, needs_terms, dfa.accepts_empty or simple, owned, simple]),
             projected=np.array([0 if name == root else 1 for name in self.variables], np.int64),
         )
 

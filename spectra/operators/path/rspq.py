@@ -1,4 +1,4 @@
-"""PATH by simple paths (RSPQ): Δ-trees of arbitrary paths, and a search where the tree's path repeats a vertex."""
+"""PATH by simple paths (RSPQ): Δ-trees with markings, and a search where the tree's path has a conflict."""
 
 from __future__ import annotations
 
@@ -7,18 +7,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from spectra.automata import Dfa
+from spectra.automata import Dfa, is_conflict_free, suffix_containment
 from spectra.clock import FOREVER, NO_END
 from spectra.errors import ResourceError
 from spectra.operators.kernels import rspq as kernels
 from spectra.operators.kernels.delta_trees import BLOCK_BITS
 from spectra.operators.kernels.pairs import COLLECTED, grown_pairs, new_pairs
-from spectra.operators.kernels.simple_paths import VISITED, SearchColumns, new_search
+from spectra.operators.kernels.simple_paths import FULL, VISITED, SearchColumns, new_search
 from spectra.operators.path.rapq import RApq
 from spectra.views.kernels.index import grown_index, new_index
 
-#: Room at the beginning for pairs that changed, twice what a block of nodes may tell at once, and for conflicts.
-_LEAST_PAIRS, _LEAST_CONFLICTS = 2 << BLOCK_BITS, 64
+#: Room at the beginning for pairs that changed, twice what a block of nodes may tell at once, for conflicts, and for
+#: product nodes that a search knows.
+_LEAST_PAIRS, _LEAST_CONFLICTS, _LEAST_KNOWN = 2 << BLOCK_BITS, 64, 64
 
 #: States that the search for simple paths may visit at one instant, unless told otherwise.
 PATH_BUDGET = 10_000_000
@@ -37,25 +38,42 @@ class RSpq(RApq):
         super().__init__(*path, simple=True, **options)
 
     def _start(self, dfa: Dfa) -> None:
+        self._conflict_free = is_conflict_free(dfa)
         super()._start(dfa)
-        self._states = dfa.states
-        self._changed = new_pairs(_LEAST_PAIRS)
+        self._contains = contains(dfa)
+        if not self._conflict_free:
+            self._changed = new_pairs(_LEAST_PAIRS)
         self._conflicts = _new_conflicts(_LEAST_CONFLICTS)
         self._crowded = False
-        self._search: SearchColumns = new_search(1, dfa.states, self._budget)
+        self._search: SearchColumns = new_search(_LEAST_KNOWN, 1, self._contains, self._budget)
+
+    def _has_markings(self, dfa: Dfa) -> bool:
+        return not is_conflict_free(dfa)
 
     @property
     def counters(self) -> dict[str, int]:
-        """Beside those of the trees: pairs with a conflict now, searches so far."""
+        """Beside those of the trees: pairs with a conflict now; searches, nodes unmarked and extensions so far."""
         tally = self._conflicts.tally
-        return {**super().counters, "conflicts": int(tally[kernels.USED]), "searches": int(tally[kernels.SEARCHES])}
+        names = {
+            "conflicts": kernels.USED,
+            "searches": kernels.SEARCHES,
+            "unmarked": kernels.UNMARKED,
+            "extended": kernels.EXTENDED,
+        }
+        return {**super().counters, **{name: int(tally[place]) for name, place in names.items()}}
 
     def _prepare(self) -> None:
         super()._prepare()
-        if self._views.log.entries and self._largest_id() >= len(self._search.on_path):
-            self._search = new_search(2 * self._largest_id(), self._states, self._budget)
+        if self._views.log.entries and not self._conflict_free and self._largest_id() >= len(self._search.on_path):
+            self._search = self._larger_search(terms=self._largest_id() * 5 // 4 + 1)
+
+    def _larger_search(self, *, room: int | None = None, terms: int | None = None) -> SearchColumns:
+        old = self._search
+        return new_search(room or len(old.product), terms or len(old.on_path), self._contains, self._budget, old)
 
     def _follow(self, first: int, last: int) -> tuple[int, int]:
+        if self._conflict_free:
+            return super()._follow(first, last)
         following, written = kernels.follow_log(
             self._views.columns,
             self._views.log.columns,
@@ -64,6 +82,7 @@ class RSpq(RApq):
             self._trees,
             self._heap,
             self._marks,
+            self._arrivals,
             self._work,
             self._terms,
             self._automaton.columns,
@@ -103,7 +122,11 @@ class RSpq(RApq):
 
     def _make_room(self, written: int) -> None:
         conflicts, changed = self._conflicts, self._changed
-        if conflicts.tally[kernels.FREE] < 1:
+        if self._conflict_free:
+            super()._make_room(written)
+        elif self._search.tally[FULL]:
+            self._search = self._larger_search(room=2 * len(self._search.product))
+        elif conflicts.tally[kernels.FREE] < 1:
             self._conflicts = _new_conflicts(2 * len(conflicts.root), conflicts)
             self._crowded = True
         elif changed.size[COLLECTED] + _LEAST_PAIRS // 2 > len(changed.before):
@@ -119,6 +142,14 @@ class RSpq(RApq):
         return super().nbytes + sum(column.nbytes for column in columns)
 
 
+def contains(dfa: Dfa) -> NDArray[np.bool_]:
+    """Whether the suffix language of one state contains that of another, as a matrix."""
+    matrix = np.zeros((dfa.states, dfa.states), np.bool_)
+    for pair in suffix_containment(dfa):
+        matrix[pair] = True
+    return matrix
+
+
 def _new_conflicts(room: int, old: kernels.ConflictColumns | None = None) -> kernels.ConflictColumns:
     """Room for so many conflicts, with those that there are (then none is free)."""
     conflicts = kernels.ConflictColumns(
@@ -127,7 +158,7 @@ def _new_conflicts(room: int, old: kernels.ConflictColumns | None = None) -> ker
         used=np.zeros(room, np.int32),
         end=np.full(room, NO_END, np.int64),
         free=np.arange(room - 1, -1, -1, dtype=np.int32),
-        tally=np.array([room, 0, FOREVER, NO_END, 0, 0], np.int64),
+        tally=np.array([room, 0, FOREVER, NO_END, 0, 0, 0, 0], np.int64),
         lists=new_index([1 | 2, 1], room, 2 * room),
     )
     if old is None:

@@ -33,10 +33,17 @@ class SPath(PathPairs):
     def _start(self, dfa: Dfa) -> None:
         self._work = np.zeros(7, np.int64)
         self._work[derivations.OPEN] = -1
-        self._trees = delta_trees.new_trees(dfa.states, with_edges=self._with_edges)
+        self._trees = delta_trees.new_trees(
+            dfa.states, with_edges=self._with_edges, with_markings=self._has_markings(dfa)
+        )
         self._heap = new_heap(_LEAST_HEAP, self._trees.product.dtype)
         self._marks = _new_marks(_LEAST_MARKS)
+        self._arrivals = _new_arrivals(_LEAST_MARKS if self._has_markings(dfa) else 0)
         self._changed = new_pairs(0)
+
+    def _has_markings(self, dfa: Dfa) -> bool:
+        """Whether simple paths have to be looked for."""
+        return False
 
     @property
     def counters(self) -> dict[str, int]:
@@ -73,6 +80,7 @@ class SPath(PathPairs):
             self._trees,
             self._heap,
             self._marks,
+            self._arrivals,
             self._work,
             self._terms,
             self._automaton.columns,
@@ -94,6 +102,8 @@ class SPath(PathPairs):
             self._heap = new_heap(_LEAST_HEAP, self._trees.product.dtype)
         if len(self._marks.node) > max(most, _LEAST_MARKS):
             self._marks = _new_marks(_LEAST_MARKS)
+        if len(self._arrivals.node) > max(most, _LEAST_MARKS):
+            self._arrivals = _new_arrivals(_LEAST_MARKS)
 
     def _connected(self) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
         trees = self._trees
@@ -108,6 +118,8 @@ class SPath(PathPairs):
             self._renew_trees()
         elif self._work[derivations.MARKED] == len(self._marks.node):
             self._marks = _new_marks(2 * len(self._marks.node), self._marks)
+        elif self._arrivals.size[0] and self._arrivals.size[0] == len(self._arrivals.node):
+            self._arrivals = _new_arrivals(2 * len(self._arrivals.node), self._arrivals)
         elif self._heap.size[0] == len(self._heap.end):
             self._heap = grown_heap(self._heap)
         elif written:
@@ -119,11 +131,13 @@ class SPath(PathPairs):
         self._trees = delta_trees.renewed(old)
         delta_trees.follow_moves(old, self._heap.parent, self._heap.size[0])
         delta_trees.follow_moves(old, self._marks.node, work[derivations.MARKED])
+        for nodes in (self._arrivals.node, self._arrivals.parent):
+            delta_trees.follow_moves(old, nodes, self._arrivals.size[0])
         delta_trees.follow_moves(old, work[derivations.OPEN : derivations.OPEN + 1], 1)
 
     @property
     def nbytes(self) -> int:
-        arrays: list[NDArray[Any]] = [*self._trees, *self._heap, *self._marks, *self._terms]
+        arrays: list[NDArray[Any]] = [*self._trees, *self._heap, *self._marks, *self._arrivals, *self._terms]
         return sum(array.nbytes for array in arrays)
 
 
@@ -134,3 +148,14 @@ def _new_marks(room: int, old: derivations.MarkColumns | None = None) -> derivat
         for column, held in zip(marks, old, strict=True):
             column[: len(held)] = held
     return marks
+
+
+def _new_arrivals(room: int, old: derivations.ArrivalColumns | None = None) -> derivations.ArrivalColumns:
+    """Room for so many steps, with those that there are."""
+    arrivals = derivations.ArrivalColumns(
+        np.zeros(room, np.int32), np.zeros(room, np.int32), np.zeros(room, np.int64), np.zeros(1, np.int64)
+    )
+    if old is not None:
+        for column, held in zip(arrivals, old, strict=True):
+            column[: len(held)] = held
+    return arrivals

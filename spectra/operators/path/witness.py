@@ -12,9 +12,19 @@ from spectra.automata import Dfa
 from spectra.clock import NO_END
 from spectra.errors import ResourceError
 from spectra.operators.kernels import witness as kernels
+from spectra.operators.kernels.delta_trees import new_trees
 from spectra.operators.kernels.heap import new_heap
-from spectra.operators.kernels.simple_paths import LENGTH, LIMIT, VISITED, SearchColumns, last_simple_path, new_search
+from spectra.operators.kernels.simple_paths import (
+    FULL,
+    LENGTH,
+    LIMIT,
+    VISITED,
+    SearchColumns,
+    last_simple_path,
+    new_search,
+)
 from spectra.operators.path.automaton import Automaton
+from spectra.operators.path.rspq import contains
 from spectra.views.view import WindowViews
 
 #: Which path is named: the one that lasts longest, one with the fewest edges, the simple one that lasts longest.
@@ -40,7 +50,9 @@ class Witness:
         self._stamp = 0
         self._heap = new_heap(1024, np.int64)
         self._reached = _new_reached(1024, 1, dfa.states)
-        self._search: SearchColumns = new_search(1, dfa.states, budget)
+        self._contains = contains(dfa)
+        self._no_trees = new_trees(dfa.states)
+        self._search: SearchColumns = new_search(64, 1, self._contains, budget)
 
     def prepare(self) -> None:
         """To be called after the views have changed, before any path is asked for."""
@@ -59,7 +71,7 @@ class Witness:
         """Room for vertices with ids up to `largest`."""
         if self._which == "simple":
             if largest >= len(self._search.on_path):
-                self._search = new_search(2 * largest + 1, self._states, self._budget)
+                self._search = new_search(len(self._search.product), 2 * largest + 1, self._contains, self._budget)
         elif largest * self._states + self._states > len(self._reached.seen):
             self._reached = _new_reached(len(self._reached.vertex), 2 * largest + 1, self._states)
 
@@ -86,16 +98,30 @@ class Witness:
     def _simple(self, start: int, end: int, position: int) -> NDArray[np.int32] | None:
         if start == end:
             return None
-        search = self._search
-        search.tally[VISITED] = 0
-        last_simple_path(self.views.columns, self._automaton.columns, search, start, end, position, NO_END, -NO_END)
+        while True:
+            search = self._search
+            search.tally[VISITED] = search.tally[FULL] = 0
+            last_simple_path(
+                self.views.columns,
+                self._automaton.columns,
+                self._no_trees,
+                search,
+                start,
+                end,
+                position,
+                NO_END,
+                -NO_END,
+            )
+            if not search.tally[FULL]:
+                break
+            self._search = new_search(2 * len(search.product), len(search.on_path), self._contains, self._budget)
         if search.tally[VISITED] > search.tally[LIMIT]:
             raise ResourceError(
                 f"a simple path of {self._label} takes more than {self._budget:,} states to be found",
                 hint="Raise the limit (--path-budget, Engine(path_budget=…)), or leave out PATHS.",
             )
         length = int(search.tally[LENGTH])
-        return search.found[:length, 0].copy() if length else None
+        return search.found[:length].copy() if length else None
 
 
 def _new_reached(room: int, terms: int, states: int) -> kernels.ReachedColumns:

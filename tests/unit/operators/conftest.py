@@ -17,3 +17,4 @@ def small_arrays(monkeypatch):
     monkeypatch.setattr(spath, "_LEAST_MARKS", 1)
     monkeypatch.setattr(spath, "_MOST_SLIDES", 6)
     monkeypatch.setattr(rspq, "_LEAST_CONFLICTS", 1)
+    monkeypatch.setattr(rspq, "_LEAST_KNOWN", 1)

@@ -36,12 +36,12 @@ FREE = {
     "a": A,
     "a|^a": AlternativePath((A, InversePath(A))),
     "a*/b*": SequencePath((ZeroOrMorePath(A), ZeroOrMorePath(B))),
+    "a/b*": SequencePath((A, ZeroOrMorePath(B))),
     "(!a)+": OneOrMorePath(NegatedPropertySet(("1",), None)),
 }
 CONFLICTING = {
     "(a/b)+": OneOrMorePath(SequencePath((A, B))),
     "(a/b)*": ZeroOrMorePath(SequencePath((A, B))),
-    "a/b*": SequencePath((A, ZeroOrMorePath(B))),
     "a/b*/c": SequencePath((A, ZeroOrMorePath(B), C)),
     "(a/a)+": OneOrMorePath(SequencePath((A, A))),
     "a{2,3}": RepeatPath(A, 2, 3),
