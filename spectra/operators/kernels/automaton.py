@@ -22,7 +22,8 @@ class AutomatonColumns(NamedTuple):
     (constants or 0) and the indexes by subject and by object; `flags` are (both ends are one variable,
     the empty path is accepted by all terms, the pair of a term with itself comes from the empty path only,
     only owned terms are roots, no path comes back to its root). `projected` says which end each output
-    column is (0 root, 1 vertex).
+    column is (0 root, 1 vertex). `clash[s, t]` says that a path which comes to a vertex in s and again
+    in t may have no shorter one beside it.
     """
 
     moves: NDArray[np.int32]
@@ -36,6 +37,7 @@ class AutomatonColumns(NamedTuple):
     ends: NDArray[np.int32]
     flags: NDArray[np.bool_]
     projected: NDArray[np.int64]
+    clash: NDArray[np.bool_]
 
 
 class TermColumns(NamedTuple):

@@ -60,7 +60,8 @@ class TreeColumns(NamedTuple):
     that hang on it, those that have expired included until `edge_slide`, the last slide of any of them, is over. These
     three are empty where edges are not deleted.
 
-    `unmarked` is the last slide for which a node is unmarked, empty where there are no markings.
+    `unmarked` is the first of the conflicts for which a node is unmarked, -1 where it is marked; it is empty where
+    there are no markings.
     """
 
     root: NDArray[np.int32]
@@ -171,7 +172,7 @@ def new_node(trees, root, product):
     trees.slide[at] = DEAD
     trees.parent[at] = -1
     if has_markings(trees):
-        trees.unmarked[at] = DEAD
+        trees.unmarked[at] = -1
     slot = list_slot(trees, product)
     head = trees.heads[slot] - 1
     if head < 0:
@@ -286,13 +287,7 @@ def has_markings(trees):
 @kernel
 def is_unmarked(trees, node):
     """Whether a live node is unmarked."""
-    return has_markings(trees) and trees.unmarked[node] >= trees.size[FIRST] and end_of(trees, node) != NO_END
-
-
-@kernel
-def unmark(trees, node, slide):
-    """Let a node be unmarked until the end of a slide, or longer where it is."""
-    trees.unmarked[node] = max(trees.unmarked[node], slide)
+    return has_markings(trees) and trees.unmarked[node] >= 0 and end_of(trees, node) != NO_END
 
 
 @kernel
@@ -415,7 +410,7 @@ def with_slides(trees: TreeColumns, ends: NDArray[np.int64]) -> TreeColumns:
     held = trees.slide_end[places[:count]]
     merged = np.union1d(held, ends)
     moved = np.searchsorted(merged, held)
-    for slides in (trees.slide, trees.edge_slide, trees.unmarked):
+    for slides in (trees.slide, trees.edge_slide):
         numbered = (slides >= first) & (slides < first + count)
         slides[numbered] = first + moved[slides[numbered] - first]
     room = max(1 << (len(merged) - 1).bit_length(), _LEAST_SLIDES)
@@ -429,7 +424,7 @@ def with_slides(trees: TreeColumns, ends: NDArray[np.int64]) -> TreeColumns:
 def renumber_slides(trees: TreeColumns) -> None:
     """Begin the numbers of slides anew, before they become too large."""
     shift = int(trees.size[FIRST]) // len(trees.slide_end) * len(trees.slide_end)  # places in the ring stay
-    for slides in (trees.slide, trees.edge_slide, trees.unmarked):
+    for slides in (trees.slide, trees.edge_slide):
         slides[slides < trees.size[FIRST]] = DEAD
         slides[(slides >= 0) & (slides < ENDLESS)] -= shift
     trees.size[FIRST] -= shift
@@ -463,5 +458,5 @@ def _places(places: int, lists: int, *, wide: bool, with_edges: bool, with_marki
         "heads": np.zeros(lists, np.int32),
         "earliest": np.full((places >> BLOCK_BITS) + 1, ENDLESS, np.int32),
         "via": np.empty(places if with_edges else 0, np.int32),
-        "unmarked": np.full(places if with_markings else 0, DEAD, np.int32),
+        "unmarked": np.full(places if with_markings else 0, -1, np.int32),
     }

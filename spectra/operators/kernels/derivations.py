@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from spectra.clock import NO_END
+from spectra.clock import FOREVER, NO_END
 from spectra.jit import kernel
 from spectra.operators.kernels.automaton import (
     first_edge,
@@ -81,6 +81,17 @@ def note_arrival(arrivals, node, parent, reach):
     arrivals.reach[at] = reach
     arrivals.size[0] = at + 1
     return True
+
+
+@kernel
+def note_clashes(trees, arrivals, automaton, root, product):
+    """Note a vertex that is reached in a new state where it is unmarked in a state that this one clashes with."""
+    vertex, state = vertex_of(trees, product), state_of(trees, product)
+    for later in range(automaton.clash.shape[0]):
+        if automaton.clash[state, later]:
+            node = find_node(trees, root, product_of(trees, vertex, later))
+            if node >= 0 and is_unmarked(trees, node):
+                note_arrival(arrivals, node, ~np.int64(root), np.int64(FOREVER))
 
 
 @kernel
@@ -203,6 +214,8 @@ def drain(
             return written, True
         if not has_room_for(pairs, out, written, 1) or not has_room(trees):
             return written, False
+        if has_markings(trees) and arrivals.size[0] + automaton.clash.shape[0] > arrivals.node.shape[0]:
+            return written, False
         end, product, parent, via = heap.end[0], np.int64(heap.product[0]), np.int64(heap.parent[0]), heap.via[0]
         heap_pop(heap)
         root = np.int64(trees.root[parent]) if parent >= 0 else ~parent
@@ -219,6 +232,8 @@ def drain(
         near = np.int64(trees.slide[parent]) if parent >= 0 else trees.size[FIRST] + trees.size[SLIDES] - 1
         trees.parent[node] = max(parent, -1)
         hang_node(trees, node, via, slide_of(trees, end, near))
+        if had == NO_END and has_markings(trees):
+            note_clashes(trees, arrivals, automaton, root, product)
         if accepted and (before < end or has_markings(trees)):
             written = change_pair(automaton, pairs, out, written, at, before, end, root, vertex, counting, extensions)
         work[OPEN], work[OPEN_END] = node, had

@@ -14,10 +14,7 @@ again. An unmarked node is marked again when the paths of its pairs are over.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
-from numpy.typing import NDArray
 
 from spectra.clock import FOREVER, NO_END
 from spectra.jit import kernel
@@ -30,18 +27,27 @@ from spectra.operators.kernels.automaton import (
     source_of,
     target_of,
 )
-from spectra.operators.kernels.delta_trees import (
-    FIRST,
-    end_of,
-    find_node,
-    first_of,
-    is_unmarked,
-    product_of,
-    slide_of,
-    state_of,
-    unmark,
-    vertex_of,
+from spectra.operators.kernels.conflicts import (
+    EXTENDED,
+    FIRST_END,
+    FREE,
+    FULL_LINKS,
+    OVER,
+    SEARCHES,
+    STAMP,
+    TELLING,
+    USED,
+    close_conflicts,
+    conflict_end,
+    drop_conflict,
+    find_conflict,
+    first_link,
+    keep_conflict,
+    next_link,
+    open_conflicts,
+    unmark_known,
 )
+from spectra.operators.kernels.delta_trees import end_of, find_node, first_of, product_of, state_of, vertex_of
 from spectra.operators.kernels.derivations import PHASE, result_end
 from spectra.operators.kernels.pairs import COLLECTED, TOLD, collect_pair, forget_pairs
 from spectra.operators.kernels.simple_paths import (
@@ -55,71 +61,7 @@ from spectra.operators.kernels.simple_paths import (
 )
 from spectra.operators.kernels.spath import BEGIN, goes_on
 from spectra.operators.kernels.spath import follow_log as follow_trees
-from spectra.views.kernels.apply import DELETED, EXPIRED, end_at, visible
-from spectra.views.kernels.index import IndexColumns, find_slot, link, unlink
-
-# what `tally` holds: free entries, entries in use, the first end among them, the end up to which all is over, whether
-# the trees have come to a log entry and its pairs are being told, searches, nodes unmarked, extensions
-FREE, USED, FIRST_END, OVER, TELLING, SEARCHES, UNMARKED, EXTENDED = range(8)
-
-# the indexes over the conflicts
-_BY_PAIR, _BY_ROOT = 0, 1
-
-
-class ConflictColumns(NamedTuple):
-    """Pairs whose tree path is no simple one: until when a simple path connects them, `NO_END` for not at all.
-
-    Where nobody asks for what leaves, ends that are over and pairs that no path connects any more stay until room is
-    needed.
-    """
-
-    root: NDArray[np.int32]
-    vertex: NDArray[np.int32]
-    used: NDArray[np.int32]
-    end: NDArray[np.int64]
-    free: NDArray[np.int32]
-    tally: NDArray[np.int64]
-    lists: IndexColumns
-
-
-@kernel
-def find_conflict(conflicts, root, vertex):
-    slot = find_slot(conflicts.root, conflicts.vertex, conflicts.used, conflicts.lists, _BY_PAIR, root, vertex, 0)
-    if slot < 0:
-        return -1
-    return conflicts.lists.heads[_BY_PAIR, slot] - 1
-
-
-@kernel
-def conflict_end(conflicts, entry):
-    """Until when a simple path connects a pair with a conflict, `NO_END` for not at all."""
-    end = conflicts.end[entry]
-    return end if end > conflicts.tally[OVER] else np.int64(NO_END)
-
-
-@kernel
-def keep_conflict(conflicts, entry, root, vertex, end):
-    """Note the end of a pair, in its entry or (-1) in a new one."""
-    if entry < 0:
-        conflicts.tally[FREE] -= 1
-        conflicts.tally[USED] += 1
-        entry = conflicts.free[conflicts.tally[FREE]]
-        conflicts.root[entry] = root
-        conflicts.vertex[entry] = vertex
-        conflicts.used[entry] = 1
-        link(conflicts.root, conflicts.vertex, conflicts.used, conflicts.lists, entry)
-    conflicts.end[entry] = end
-    if end != NO_END:
-        conflicts.tally[FIRST_END] = min(conflicts.tally[FIRST_END], end)
-
-
-@kernel
-def drop_conflict(conflicts, entry):
-    unlink(conflicts.root, conflicts.vertex, conflicts.used, conflicts.lists, entry)
-    conflicts.used[entry] = 0
-    conflicts.free[conflicts.tally[FREE]] = entry
-    conflicts.tally[FREE] += 1
-    conflicts.tally[USED] -= 1
+from spectra.views.kernels.apply import DELETED, EXPIRED, end_at
 
 
 @kernel
@@ -204,52 +146,27 @@ def is_simple(views, trees, automaton, search, node):
 
 
 @kernel
-def collect_extension(views, trees, automaton, conflicts, search, pairs, node, reach, position):
-    """Collect the pairs in conflict that unmarked nodes lead to from one, and that end before `reach`.
+def collect_extensions(trees, conflicts, links, pairs, arrivals):
+    """Collect the conflicts that steps to unmarked nodes may improve; False for want of room.
 
-    False for want of room.
+    Those for which the step comes from a closed node are left out.
     """
-    states = automaton.moves.shape[0]
-    root = trees.root[node]
-    conflicts.tally[EXTENDED] += 1
-    forget_known(search)
-    product = trees.product[node]
-    if not know(search, np.int64(vertex_of(trees, product)) * states + state_of(trees, product)):
-        return False
-    first = 0
-    while first < search.tally[KNOWN]:
-        vertex, state = search.product[first] // states, search.product[first] % states
-        first += 1
-        if automaton.is_accepting[state]:
-            entry = find_conflict(conflicts, root, vertex)
-            if entry >= 0 and conflict_end(conflicts, entry) < reach:
-                if pairs.size[COLLECTED] == pairs.before.shape[0]:
-                    return False
-                collect_pair(pairs, root, vertex, conflict_end(conflicts, entry))
-        for label in range(automaton.label_predicate.shape[0]):
-            following = automaton.moves[state, label]
-            if following < 0:
-                continue
-            index, row, _ = first_edge(views, automaton, label, vertex, False)
-            while row >= 0:
-                if visible(views, row, position) and fits(views, automaton, label, row):
-                    target = target_of(views, automaton, label, row)
-                    other = find_node(trees, root, product_of(trees, target, following))
-                    if other >= 0 and is_unmarked(trees, other):
-                        if not know(search, np.int64(target) * states + following):
-                            return False
-                row = views.lists.after[index, row]
-    return True
-
-
-@kernel
-def collect_extensions(views, trees, automaton, conflicts, search, pairs, arrivals, position):
-    """Collect what steps to unmarked nodes may improve; False for want of room."""
     while arrivals.size[0] > 0:
         last = arrivals.size[0] - 1
-        node, reach = arrivals.node[last], arrivals.reach[last]
-        if not collect_extension(views, trees, automaton, conflicts, search, pairs, node, reach, position):
-            return False
+        node, parent, reach = arrivals.node[last], arrivals.parent[last], arrivals.reach[last]
+        conflicts.tally[EXTENDED] += 1
+        conflicts.tally[STAMP] += 1
+        if parent >= 0:
+            close_conflicts(trees, conflicts, links, parent)
+        at = first_link(trees, conflicts, links, node)
+        while at >= 0:
+            conflict = links.conflict[at]
+            known = conflict_end(conflicts, conflict)
+            if known < reach and conflicts.closed[conflict] != conflicts.tally[STAMP]:
+                if pairs.size[COLLECTED] == pairs.before.shape[0]:
+                    return False
+                collect_pair(pairs, conflicts.root[conflict], conflicts.vertex[conflict], known)
+            at = next_link(conflicts, links, at)
         arrivals.size[0] = last
     return True
 
@@ -262,7 +179,7 @@ def reach_from(views, automaton, search, vertex, state, position):
     """
     states = automaton.moves.shape[0]
     forget_known(search)
-    if not know(search, np.int64(vertex) * states + state):
+    if not know(search, np.int64(vertex) * states + state, np.int64(NO_END)):
         return False
     first = 0
     while first < search.tally[KNOWN]:
@@ -275,7 +192,8 @@ def reach_from(views, automaton, search, vertex, state, position):
             index, row, _ = first_edge(views, automaton, label, vertex, False)
             while row >= 0:
                 if views.gone[row] > position and fits(views, automaton, label, row):
-                    if not know(search, np.int64(target_of(views, automaton, label, row)) * states + following):
+                    product = np.int64(target_of(views, automaton, label, row)) * states + following
+                    if not know(search, product, np.int64(NO_END)):
                         return False
                 row = views.lists.after[index, row]
     return True
@@ -299,7 +217,7 @@ def collect_users(trees, pairs, automaton, conflicts, search, root, end):
 
 
 @kernel
-def collect_deleted(views, trees, pairs, automaton, conflicts, search, row, position):
+def collect_deleted(views, trees, pairs, automaton, conflicts, links, search, row, position):
     """Collect what the deletion of an edge may change although its tree path stays.
 
     False for want of room; then it is done again, and what is known stays as it is.
@@ -314,6 +232,10 @@ def collect_deleted(views, trees, pairs, automaton, conflicts, search, row, posi
             following = automaton.moves[state, label]
             if following < 0:
                 continue
+            node = np.int64(first_of(trees, product_of(trees, target, following)))
+            while node >= 0:
+                open_conflicts(trees, conflicts, links, node)
+                node = np.int64(trees.after[node])
             node = np.int64(first_of(trees, product_of(trees, source, state)))
             if node < 0 and state != 0:
                 continue
@@ -348,13 +270,13 @@ def collect_expired(pairs, conflicts, limit):
 
 
 @kernel
-def collect_first(views, log, entry, trees, pairs, automaton, conflicts, search, removals):
+def collect_first(views, log, entry, trees, pairs, automaton, conflicts, links, search, removals):
     """Collect what an edge that goes changes beside the trees; False for want of room."""
     kind, row = log.kind[entry], log.row[entry]
     if entry == 0 or log.at[entry - 1] != log.at[entry]:
         search.tally[VISITED] = 0
     if kind == DELETED:
-        return collect_deleted(views, trees, pairs, automaton, conflicts, search, row, entry)
+        return collect_deleted(views, trees, pairs, automaton, conflicts, links, search, row, entry)
     return kind != EXPIRED or not removals or collect_expired(pairs, conflicts, end_at(views, row, entry))
 
 
@@ -362,20 +284,7 @@ def collect_first(views, log, entry, trees, pairs, automaton, conflicts, search,
 
 
 @kernel
-def unmark_known(trees, automaton, conflicts, search, root, end):
-    """Unmark the nodes of a tree that the last search knows, as long as its pair is connected by any path."""
-    states = automaton.moves.shape[0]
-    slide = slide_of(trees, end, trees.size[FIRST])
-    for number in range(search.tally[KNOWN]):
-        vertex, state = search.product[number] // states, search.product[number] % states
-        node = find_node(trees, root, product_of(trees, vertex, state))
-        if not is_unmarked(trees, node):
-            conflicts.tally[UNMARKED] += 1
-        unmark(trees, node, slide)
-
-
-@kernel
-def settle_pair(views, trees, automaton, conflicts, search, root, vertex, position, floor, known, over):
+def settle_pair(views, trees, automaton, conflicts, links, search, root, vertex, position, floor, known, over):
     """The end of a pair by simple paths, noted where there is a conflict.
 
     `known` is an end that it has at least, or `NO_END`; `over` are ends that expire, or `NO_END`.
@@ -407,15 +316,24 @@ def settle_pair(views, trees, automaton, conflicts, search, root, vertex, positi
         if entry >= 0:
             drop_conflict(conflicts, entry)
         return end
-    unmark_known(trees, automaton, conflicts, search, root, end)
+    if links.size[0] + search.tally[KNOWN] > links.after.shape[0]:
+        conflicts.tally[FULL_LINKS] = 1
+        return end
     end = found if found > least else known
-    keep_conflict(conflicts, entry, root, vertex, end)
+    entry = keep_conflict(conflicts, entry, root, vertex, end)
+    unmark_known(trees, automaton, conflicts, links, search, entry, root)
     return end
 
 
 @kernel
+def gave_up(conflicts, search):
+    """Whether a pair could not be settled, for want of room or at the limit."""
+    return search.tally[FULL] or search.tally[VISITED] > search.tally[LIMIT] or conflicts.tally[FULL_LINKS]
+
+
+@kernel
 def tell_pairs(
-    views, log, entry, trees, automaton, pairs, conflicts, search, out, written, counting, extensions
+    views, log, entry, trees, automaton, pairs, conflicts, links, search, out, written, counting, extensions
 ):  # fmt: skip
     """Settle and tell the pairs that are collected; (deltas written, whether there was room and the budget for all)."""
     at, kind = log.at[entry], log.kind[entry]
@@ -428,8 +346,10 @@ def tell_pairs(
         held = find_conflict(conflicts, root, vertex)
         before = pairs.before[pairs.size[TOLD]] if held < 0 else conflict_end(conflicts, held)
         known = np.int64(NO_END) if kind == DELETED else before
-        after = settle_pair(views, trees, automaton, conflicts, search, root, vertex, entry + 1, floor, known, over)
-        if search.tally[FULL] or search.tally[VISITED] > search.tally[LIMIT]:
+        after = settle_pair(
+            views, trees, automaton, conflicts, links, search, root, vertex, entry + 1, floor, known, over
+        )
+        if gave_up(conflicts, search):
             return written, False
         pairs.size[TOLD] += 1
         written = emit_change(automaton, out, written, at, before, after, root, vertex, counting, extensions)
@@ -440,7 +360,7 @@ def tell_pairs(
 
 @kernel
 def follow_log(
-    views, log, first, last, trees, heap, marks, arrivals, work, terms, automaton, pairs, conflicts, search,
+    views, log, first, last, trees, heap, marks, arrivals, work, terms, automaton, pairs, conflicts, links, search,
     counting, removals, extensions, out,
 ):  # fmt: skip
     """Deltas of the log entries [first, last); returns (entry to go on with, deltas written).
@@ -451,7 +371,7 @@ def follow_log(
     for entry in range(first, last):
         if not conflicts.tally[TELLING]:
             if work[PHASE] == BEGIN:
-                if not collect_first(views, log, entry, trees, pairs, automaton, conflicts, search, removals):
+                if not collect_first(views, log, entry, trees, pairs, automaton, conflicts, links, search, removals):
                     return entry, written
             following, written = follow_trees(
                 views, log, entry, entry + 1, last, trees, heap, marks, arrivals, work, terms, automaton, pairs,
@@ -463,10 +383,10 @@ def follow_log(
         if not goes_on(log, entry, last):
             if log.kind[entry] == DELETED:  # what is derived again is nothing new
                 arrivals.size[0] = 0
-            if not collect_extensions(views, trees, automaton, conflicts, search, pairs, arrivals, entry + 1):
+            if not collect_extensions(trees, conflicts, links, pairs, arrivals):
                 return entry, written
             written, done = tell_pairs(
-                views, log, entry, trees, automaton, pairs, conflicts, search, out, written, counting, extensions
+                views, log, entry, trees, automaton, pairs, conflicts, links, search, out, written, counting, extensions
             )
             if not done:
                 return entry, written

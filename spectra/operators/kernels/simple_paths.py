@@ -3,9 +3,9 @@
 It looks back from the target for the product nodes (vertex, state) that lead to it, and then goes depth first from the
 root among these. A node whose paths have all been tried in vain is *marked* and not visited again: whatever leads from
 it to the target would have been found, since a loop can be left out where the suffix language of the first state at a
-vertex contains that of the later one. Where it does not there is a *conflict*: the nodes between the two visits of the
-vertex stay unmarked, and are tried again on other ways. So without conflicts each node is visited once; with them
-it can take exponential time, and the search gives up at a limit of nodes visited.
+vertex contains that of the later one. Where it does not there is a *conflict*: as soon as the path leaves the vertex,
+the nodes that were tried below it are unmarked, and tried again on other ways. So without conflicts each node is
+visited once; with them it can take exponential time, and the search gives up at a limit of nodes visited.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from spectra.clock import FOREVER
+from spectra.clock import FOREVER, NO_END
 from spectra.jit import kernel
 from spectra.operators.kernels.automaton import first_edge, fits, leads_to, source_of, target_of
 from spectra.operators.kernels.delta_trees import end_of, find_node, mixed, place_in, product_of
@@ -37,13 +37,14 @@ class SearchColumns(NamedTuple):
 
     The product nodes that it has come to are numbered: `table` is a hash table of their numbers plus one, `slot` where
     in it, `product` vertex * states + state, `mark` the marking. `done` are the nodes whose marking is good only as
-    long as no conflict is found for the frame of the path that they lean on. `on_path` has for each vertex its place on
+    long as the path does not leave a vertex that they come back to. `on_path` has for each vertex its place on
     the path, from 1.
 
     The frames of the path are: `vertex`, `state` and number (`node`), the `reach` of the path up to there, the `label`
-    and the `row` to go on with, the edge `via` which it was entered, the first of `done` below it (`base`), and the
-    first frames that it has a `conflict` with and that it `leans` on. `found` are the edges of the best path.
-    `contains[s, t]` says whether the suffix language of s contains that of t.
+    and the `row` to go on with, the edge `via` which it was entered, the first of `done` below it (`base`),
+    whether a node below has a `conflict` with it, and the first frame that something below comes back to (`leans`).
+    `found` are the edges of the best path.
+    `hold` is until when a node leads to the target by a path that clashes with no other, `NO_END` where none is known.
     """
 
     table: NDArray[np.int32]
@@ -60,10 +61,10 @@ class SearchColumns(NamedTuple):
     row: NDArray[np.int32]
     via: NDArray[np.int32]
     base: NDArray[np.int32]
-    conflict: NDArray[np.int32]
+    conflict: NDArray[np.bool_]
     leans: NDArray[np.int32]
     found: NDArray[np.int32]
-    contains: NDArray[np.bool_]
+    hold: NDArray[np.int64]
     tally: NDArray[np.int64]
 
 
@@ -83,10 +84,13 @@ def slot_of(search, product):
 
 
 @kernel
-def know(search, product):
+def know(search, product, hold):
     """Add a product node unless it is known; False for want of room."""
     slot = slot_of(search, product)
-    if search.table[slot] == 0:
+    if search.table[slot] != 0:
+        number = search.table[slot] - 1
+        search.hold[number] = max(search.hold[number], hold)
+    else:
         number = search.tally[KNOWN]
         if number == search.product.shape[0]:
             search.tally[FULL] = 1
@@ -95,6 +99,8 @@ def know(search, product):
         search.slot[number] = slot
         search.product[number] = product
         search.mark[number] = UNMARKED
+        search.done[number] = 0
+        search.hold[number] = hold
         search.tally[KNOWN] = number + 1
     return True
 
@@ -119,10 +125,48 @@ def may_be_passed(trees, root, vertex, state, floor):
 
 
 @kernel
+def may_clash(trees, automaton, root, vertex, state):
+    """Whether a path from the root may have been at a vertex in a state that a later visit in this one clashes with."""
+    for earlier in range(automaton.clash.shape[0]):
+        if automaton.clash[earlier, state] and trees.size[0] > 0:
+            node = find_node(trees, root, product_of(trees, vertex, earlier))
+            if node >= 0 and end_of(trees, node) != NO_END:
+                return True
+    return False
+
+
+@kernel
+def step_back(views, automaton, trees, search, root, target, position, floor, number, hold):
+    """Get to know what leads to a node by one edge; (whether the root does, whether there was room)."""
+    states = automaton.moves.shape[0]
+    reached, state = search.product[number] // states, search.product[number] % states
+    found = False
+    for label in range(automaton.label_predicate.shape[0]):
+        if not leads_to(automaton, label, state):
+            continue
+        index, row, _ = first_edge(views, automaton, label, reached, True)
+        while row >= 0:
+            source = source_of(views, automaton, label, row)
+            if source != target and visible(views, row, position) and fits(views, automaton, label, row):
+                end = end_at(views, row, position)
+                for before in range(states):
+                    if end <= floor or automaton.moves[before, label] != state:
+                        continue
+                    if source == root:
+                        found = found or before == 0
+                    elif may_be_passed(trees, root, source, before, floor):
+                        if not know(search, np.int64(source) * states + before, min(hold, end)):
+                            return found, False
+            row = views.lists.after[index, row]
+    return found, True
+
+
+@kernel
 def look_back(views, automaton, trees, search, root, target, position, floor):
     """Get to know the nodes that lead to the target by edges after `floor`; whether the root is among them.
 
-    Neither root nor target are passed. Gives up for want of room or at the limit.
+    Neither root nor target are passed. First come the nodes from which a path leads there that cannot clash with the
+    way to it, then the others. Gives up for want of room or at the limit.
     """
     states = automaton.moves.shape[0]
     tally = search.tally
@@ -130,36 +174,27 @@ def look_back(views, automaton, trees, search, root, target, position, floor):
     forget_known(search)
     for i in range(automaton.accepting.shape[0]):
         if may_be_passed(trees, root, target, automaton.accepting[i], floor):
-            if not know(search, np.int64(target) * states + automaton.accepting[i]):
+            if not know(search, np.int64(target) * states + automaton.accepting[i], np.int64(FOREVER)):
                 return False
-    first = 0
-    while first < tally[KNOWN]:
-        reached, state = search.product[first] // states, search.product[first] % states
-        first += 1
-        tally[VISITED] += 1
-        if tally[VISITED] > tally[LIMIT]:
-            return False
-        for label in range(automaton.label_predicate.shape[0]):
-            if not leads_to(automaton, label, state):
+    targets = tally[KNOWN]
+    for phase in range(2):
+        number = -1
+        while number + 1 < tally[KNOWN]:
+            number += 1
+            vertex, state = search.product[number] // states, search.product[number] % states
+            if search.done[number] or (
+                phase == 0 and number >= targets and may_clash(trees, automaton, root, vertex, state)
+            ):
                 continue
-            index, row, _ = first_edge(views, automaton, label, reached, True)
-            while row >= 0:
-                source = source_of(views, automaton, label, row)
-                if (
-                    source != target
-                    and visible(views, row, position)
-                    and fits(views, automaton, label, row)
-                    and end_at(views, row, position) > floor
-                ):
-                    for before in range(states):
-                        if automaton.moves[before, label] != state:
-                            continue
-                        if source == root:
-                            found = found or before == 0
-                        elif may_be_passed(trees, root, source, before, floor):
-                            if not know(search, np.int64(source) * states + before):
-                                return False
-                row = views.lists.after[index, row]
+            search.done[number] = 1
+            tally[VISITED] += 1
+            if tally[VISITED] > tally[LIMIT]:
+                return False
+            hold = search.hold[number] if phase == 0 else np.int64(NO_END)
+            from_root, room = step_back(views, automaton, trees, search, root, target, position, floor, number, hold)
+            found = found or from_root
+            if not room:
+                return False
     return found
 
 
@@ -173,7 +208,7 @@ def enter_frame(search, depth, vertex, state, node, reach, via, done):
     search.row[depth] = UNSEEN
     search.via[depth] = via
     search.base[depth] = done
-    search.conflict[depth] = depth
+    search.conflict[depth] = False
     search.leans[depth] = depth
     search.on_path[vertex] = depth + 1
 
@@ -184,13 +219,15 @@ def leave_frame(search, depth, best, done):
     search.on_path[search.vertex[depth]] = 0
     if depth == 0:
         return done
-    base, conflict, leans = search.base[depth], search.conflict[depth], search.leans[depth]
-    search.conflict[depth - 1] = min(search.conflict[depth - 1], conflict)
+    base, leans = search.base[depth], search.leans[depth]
     search.leans[depth - 1] = min(search.leans[depth - 1], leans)
-    if conflict < depth or search.reach[depth] <= best:  # the latter: not all was tried on this way
+    cut_short = search.reach[depth] <= best  # not all was tried on this way
+    if cut_short or search.conflict[depth]:
         for at in range(base, done):
             search.mark[search.done[at]] = UNMARKED
-        return base
+        done = base
+    if cut_short:
+        return done
     if leans < depth:
         search.mark[search.node[depth]] = done
         search.done[done] = search.node[depth]
@@ -215,14 +252,13 @@ def frame_above(search, depth, mark):
 
 
 @kernel
-def is_open(search, depth, vertex, state, number):
+def is_open(automaton, search, depth, vertex, state, number):
     """Whether the path can go on to a node; what hinders it is noted at its last frame."""
     place = search.on_path[vertex] - 1
     if place >= 0:
-        if search.contains[search.state[place], state]:
-            search.leans[depth] = min(search.leans[depth], place)
-        else:
-            search.conflict[depth] = min(search.conflict[depth], place)
+        search.leans[depth] = min(search.leans[depth], place)
+        if automaton.clash[search.state[place], state]:
+            search.conflict[place] = True
         return False
     mark = search.mark[number]
     if mark >= 0:
@@ -273,7 +309,7 @@ def try_paths(views, automaton, search, root, target, position, floor, enough):
                 keep_path(search, depth, row)
             continue
         number = search.table[slot_of(search, np.int64(vertex) * states + following)] - 1
-        if number >= 0 and is_open(search, depth, vertex, following, number):
+        if number >= 0 and is_open(automaton, search, depth, vertex, following, number):
             tally[VISITED] += 1
             depth += 1
             enter_frame(search, depth, vertex, following, number, reach, row, done)
@@ -294,18 +330,17 @@ def last_simple_path(views, automaton, trees, search, root, target, position, fl
     return try_paths(views, automaton, search, root, target, position, floor, enough)
 
 
-def new_search(
-    room: int, terms: int, contains: NDArray[np.bool_], limit: int, old: SearchColumns | None = None
-) -> SearchColumns:
+def new_search(room: int, terms: int, limit: int, old: SearchColumns | None = None) -> SearchColumns:
     """Room for so many product nodes, of vertices with ids below `terms`; the limit is on the nodes visited."""
     nodes = {name: np.zeros(room, np.int32) for name in ("slot", "mark", "done")}
-    frames = ("vertex", "state", "node", "label", "row", "via", "base", "conflict", "leans", "found")
+    frames = ("vertex", "state", "node", "label", "row", "via", "base", "leans", "found")
     search = SearchColumns(
         table=np.zeros(2 * room, np.int32),
         product=np.zeros(room, np.int64),
+        hold=np.zeros(room, np.int64),
         on_path=np.zeros(terms, np.int32),
         reach=np.zeros(room + 2, np.int64),
-        contains=contains,
+        conflict=np.zeros(room + 2, np.bool_),
         tally=np.array([0, limit, 0, 0, 0], np.int64),
         **nodes,
         **{name: np.zeros(room + 2, np.int32) for name in frames},

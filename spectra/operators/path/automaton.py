@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from spectra.automata import OTHER, Dfa
+from spectra.automata import OTHER, Dfa, conflicts
 from spectra.clock import FOREVER
 from spectra.operators.contract import Deltas
 from spectra.operators.kernels.automaton import AutomatonColumns, TermColumns
@@ -60,6 +60,9 @@ class Automaton:
         for state, state_moves in enumerate(dfa.moves):
             for label, target_state in state_moves.items():
                 moves[state, dfa.labels.index(label)] = target_state
+        clash = np.zeros((dfa.states, dfa.states), np.bool_)
+        for states in conflicts(dfa) if simple else ():
+            clash[states] = True
         accepting = np.array(sorted(dfa.accepting), np.int64)
         predicates = [0 if label.predicate == OTHER else encode(label.predicate) for label in dfa.labels]
         self.columns = AutomatonColumns(
@@ -74,6 +77,7 @@ class Automaton:
             ends=np.array([self.root_id, self.target_id, 0, 0], np.int32),
             flags=np.array([both_variable and root == target, needs_terms, dfa.accepts_empty or simple, owned, simple]),
             projected=np.array([0 if name == root else 1 for name in self.variables], np.int64),
+            clash=clash,
         )
 
     def find_indexes(self) -> None:

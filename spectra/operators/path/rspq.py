@@ -7,13 +7,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from spectra.automata import Dfa, is_conflict_free, suffix_containment
+from spectra.automata import Dfa, is_conflict_free
 from spectra.clock import FOREVER, NO_END
 from spectra.errors import ResourceError
+from spectra.operators.kernels import conflicts as table
 from spectra.operators.kernels import rspq as kernels
+from spectra.operators.kernels.conflicts import count_links, move_links, new_links
 from spectra.operators.kernels.delta_trees import BLOCK_BITS
 from spectra.operators.kernels.pairs import COLLECTED, grown_pairs, new_pairs
-from spectra.operators.kernels.simple_paths import FULL, VISITED, SearchColumns, new_search
+from spectra.operators.kernels.simple_paths import FULL, KNOWN, VISITED, SearchColumns, new_search
 from spectra.operators.path.rapq import RApq
 from spectra.views.kernels.index import grown_index, new_index
 
@@ -40,12 +42,12 @@ class RSpq(RApq):
     def _start(self, dfa: Dfa) -> None:
         self._conflict_free = is_conflict_free(dfa)
         super()._start(dfa)
-        self._contains = contains(dfa)
         if not self._conflict_free:
             self._changed = new_pairs(_LEAST_PAIRS)
         self._conflicts = _new_conflicts(_LEAST_CONFLICTS)
+        self._links = new_links(_LEAST_KNOWN)
         self._crowded = False
-        self._search: SearchColumns = new_search(_LEAST_KNOWN, 1, self._contains, self._budget)
+        self._search: SearchColumns = new_search(_LEAST_KNOWN, 1, self._budget)
 
     def _has_markings(self, dfa: Dfa) -> bool:
         return not is_conflict_free(dfa)
@@ -55,10 +57,10 @@ class RSpq(RApq):
         """Beside those of the trees: pairs with a conflict now; searches, nodes unmarked and extensions so far."""
         tally = self._conflicts.tally
         names = {
-            "conflicts": kernels.USED,
-            "searches": kernels.SEARCHES,
-            "unmarked": kernels.UNMARKED,
-            "extended": kernels.EXTENDED,
+            "conflicts": table.USED,
+            "searches": table.SEARCHES,
+            "unmarked": table.UNMARKED,
+            "extended": table.EXTENDED,
         }
         return {**super().counters, **{name: int(tally[place]) for name, place in names.items()}}
 
@@ -69,7 +71,7 @@ class RSpq(RApq):
 
     def _larger_search(self, *, room: int | None = None, terms: int | None = None) -> SearchColumns:
         old = self._search
-        return new_search(room or len(old.product), terms or len(old.on_path), self._contains, self._budget, old)
+        return new_search(room or len(old.product), terms or len(old.on_path), self._budget, old)
 
     def _follow(self, first: int, last: int) -> tuple[int, int]:
         if self._conflict_free:
@@ -88,6 +90,7 @@ class RSpq(RApq):
             self._automaton.columns,
             self._changed,
             self._conflicts,
+            self._links,
             self._search,
             self._views.counting,
             self._removals,
@@ -114,7 +117,7 @@ class RSpq(RApq):
         conflicts = self._conflicts
         entries = np.flatnonzero(conflicts.used)
         pairs = zip(conflicts.root[entries].tolist(), conflicts.vertex[entries].tolist(), strict=True)
-        ends = np.where(conflicts.end > conflicts.tally[kernels.OVER], conflicts.end, NO_END)
+        ends = np.where(conflicts.end > conflicts.tally[table.OVER], conflicts.end, NO_END)
         known = dict(zip(pairs, ends[entries].tolist(), strict=True))
         for at, (root, vertex) in enumerate(rows.tolist()):
             until[at] = known.get((root, vertex), until[at])
@@ -126,7 +129,9 @@ class RSpq(RApq):
             super()._make_room(written)
         elif self._search.tally[FULL]:
             self._search = self._larger_search(room=2 * len(self._search.product))
-        elif conflicts.tally[kernels.FREE] < 1:
+        elif conflicts.tally[table.FULL_LINKS]:
+            self._renew_links(int(self._search.tally[KNOWN]))
+        elif conflicts.tally[table.FREE] < 1:
             self._conflicts = _new_conflicts(2 * len(conflicts.root), conflicts)
             self._crowded = True
         elif changed.size[COLLECTED] + _LEAST_PAIRS // 2 > len(changed.before):
@@ -134,40 +139,44 @@ class RSpq(RApq):
         else:
             super()._make_room(written)
 
+    def _renew_links(self, more: int) -> None:
+        """Leave void links behind, in a table with room for so many more."""
+        count = int(count_links(self._trees, self._conflicts, self._links))
+        links = new_links(2 * count + more + _LEAST_KNOWN)
+        move_links(self._trees, self._links, links)
+        self._links = links
+        self._conflicts.tally[table.FULL_LINKS] = 0
+
     @property
     def nbytes(self) -> int:
         columns: list[NDArray[Any]] = [*self._search]
-        for table in (self._conflicts, self._changed):
-            columns += [*table[:-1], *table.lists]
+        columns += self._links
+        for pairs in (self._conflicts, self._changed):
+            columns += [*pairs[:-1], *pairs.lists]
         return super().nbytes + sum(column.nbytes for column in columns)
 
 
-def contains(dfa: Dfa) -> NDArray[np.bool_]:
-    """Whether the suffix language of one state contains that of another, as a matrix."""
-    matrix = np.zeros((dfa.states, dfa.states), np.bool_)
-    for pair in suffix_containment(dfa):
-        matrix[pair] = True
-    return matrix
-
-
-def _new_conflicts(room: int, old: kernels.ConflictColumns | None = None) -> kernels.ConflictColumns:
+def _new_conflicts(room: int, old: table.ConflictColumns | None = None) -> table.ConflictColumns:
     """Room for so many conflicts, with those that there are (then none is free)."""
-    conflicts = kernels.ConflictColumns(
+    conflicts = table.ConflictColumns(
         root=np.zeros(room, np.int32),
         vertex=np.zeros(room, np.int32),
         used=np.zeros(room, np.int32),
         end=np.full(room, NO_END, np.int64),
+        stamp=np.zeros(room, np.int64),
+        closed=np.zeros(room, np.int64),
+        open=np.zeros(room, np.bool_),
         free=np.arange(room - 1, -1, -1, dtype=np.int32),
-        tally=np.array([room, 0, FOREVER, NO_END, 0, 0, 0, 0], np.int64),
+        tally=np.array([room, 0, FOREVER, NO_END, 0, 0, 0, 0, 0, 0], np.int64),
         lists=new_index([1 | 2, 1], room, 2 * room),
     )
     if old is None:
         return conflicts
     held = len(old.root)
-    for name in ("root", "vertex", "used", "end"):
+    for name in ("root", "vertex", "used", "end", "stamp", "closed", "open"):
         getattr(conflicts, name)[:held] = getattr(old, name)
     conflicts.free[: room - held] = np.arange(room - 1, held - 1, -1, dtype=np.int32)
     conflicts.tally[:] = old.tally
-    conflicts.tally[kernels.FREE] = room - held
+    conflicts.tally[table.FREE] = room - held
     index = grown_index(old.root, old.vertex, old.used, old.lists, room, 2 * room)
     return conflicts._replace(lists=index)

@@ -118,7 +118,7 @@ class SPath(PathPairs):
             self._renew_trees()
         elif self._work[derivations.MARKED] == len(self._marks.node):
             self._marks = _new_marks(2 * len(self._marks.node), self._marks)
-        elif self._arrivals.size[0] and self._arrivals.size[0] == len(self._arrivals.node):
+        elif 0 < len(self._arrivals.node) < self._arrivals.size[0] + len(self._automaton.columns.clash):
             self._arrivals = _new_arrivals(2 * len(self._arrivals.node), self._arrivals)
         elif self._heap.size[0] == len(self._heap.end):
             self._heap = grown_heap(self._heap)

@@ -24,7 +24,6 @@ from spectra.operators.kernels.simple_paths import (
     new_search,
 )
 from spectra.operators.path.automaton import Automaton
-from spectra.operators.path.rspq import contains
 from spectra.views.view import WindowViews
 
 #: Which path is named: the one that lasts longest, one with the fewest edges, the simple one that lasts longest.
@@ -41,7 +40,7 @@ class Witness:
         self, views: WindowViews, dfa: Dfa, encode: Callable[[str], int], which: Which, budget: int, label: str
     ) -> None:
         self.views = views
-        self._automaton = Automaton(views, dfa, "x", "y", encode, empty="none")
+        self._automaton = Automaton(views, dfa, "x", "y", encode, empty="none", simple=which == "simple")
         self._states = dfa.states
         self._accepts_empty = dfa.accepts_empty
         self._which = which
@@ -50,9 +49,8 @@ class Witness:
         self._stamp = 0
         self._heap = new_heap(1024, np.int64)
         self._reached = _new_reached(1024, 1, dfa.states)
-        self._contains = contains(dfa)
         self._no_trees = new_trees(dfa.states)
-        self._search: SearchColumns = new_search(64, 1, self._contains, budget)
+        self._search: SearchColumns = new_search(64, 1, budget)
 
     def prepare(self) -> None:
         """To be called after the views have changed, before any path is asked for."""
@@ -71,7 +69,7 @@ class Witness:
         """Room for vertices with ids up to `largest`."""
         if self._which == "simple":
             if largest >= len(self._search.on_path):
-                self._search = new_search(len(self._search.product), 2 * largest + 1, self._contains, self._budget)
+                self._search = new_search(len(self._search.product), 2 * largest + 1, self._budget)
         elif largest * self._states + self._states > len(self._reached.seen):
             self._reached = _new_reached(len(self._reached.vertex), 2 * largest + 1, self._states)
 
@@ -114,7 +112,7 @@ class Witness:
             )
             if not search.tally[FULL]:
                 break
-            self._search = new_search(2 * len(search.product), len(search.on_path), self._contains, self._budget)
+            self._search = new_search(2 * len(search.product), len(search.on_path), self._budget)
         if search.tally[VISITED] > search.tally[LIMIT]:
             raise ResourceError(
                 f"a simple path of {self._label} takes more than {self._budget:,} states to be found",
