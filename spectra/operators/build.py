@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from spectra.algebra.explain import path_text
 from spectra.algebra.nodes import OBJECT, SUBJECT, Source
-from spectra.automata import is_conflict_free
 from spectra.dictionary.dictionary import Dictionary
 from spectra.dictionary.holder import Holder
 from spectra.operators.contract import UNBOUND, Operator
@@ -314,8 +313,6 @@ class _Builder:
                 demand = replace(demand, extensions=False)
         elif plan.operator == "landmark":
             make = Landmark
-        elif plan.operator == "rspq" and is_conflict_free(plan.dfa):
-            make = partial(RApq, simple=True)
         elif plan.operator == "rspq":
             make = partial(RSpq, budget=self._path_budget, label=path_text(plan.path))
         make = partial(

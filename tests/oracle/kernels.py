@@ -64,8 +64,8 @@ def matches(content: dict[Triple, int], patterns: list[tuple[int | str, ...]]) -
     yield from extend(0, {}, FOREVER)
 
 
-def widest_pairs(content: dict[Triple, int], dfa, encode) -> dict[tuple[int, int], int]:
-    """(x, y) -> latest end of a non-empty path from x to y that the automaton accepts."""
+def widest_pairs(content: dict[Triple, int], dfa, encode, *, returning=True) -> dict[tuple[int, int], int]:
+    """(x, y) -> latest end of a non-empty path from x to y that the automaton accepts; may it come back to x?"""
     steps: dict[int, list[tuple[object, int, int]]] = {}
     named = {encode(predicate) for predicate in dfa.mentioned}
     for (s, p, o), end in content.items():
@@ -82,6 +82,8 @@ def widest_pairs(content: dict[Triple, int], dfa, encode) -> dict[tuple[int, int
             for label, target, edge_end in steps.get(vertex, ()):
                 following = dfa.moves[state].get(label)
                 reach = min(end, edge_end)
+                if target == root and not returning:
+                    continue
                 if following is not None and reach > reached.get((target, following), -FOREVER):
                     reached[target, following] = reach
                     waiting.append((target, following, reach))

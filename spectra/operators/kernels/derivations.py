@@ -229,6 +229,8 @@ def drain(
         before = result_end(trees, automaton, root, vertex, node) if accepted else np.int64(NO_END)
         if node < 0:
             node = new_node(trees, root, product)
+        elif has_markings(trees) and trees.slide[node] < trees.size[FIRST]:
+            trees.unmarked[node] = -1  # it was dead, and what led to it meanwhile has not been noted
         near = np.int64(trees.slide[parent]) if parent >= 0 else trees.size[FIRST] + trees.size[SLIDES] - 1
         trees.parent[node] = max(parent, -1)
         hang_node(trees, node, via, slide_of(trees, end, near))

@@ -47,6 +47,7 @@ CONFLICTING = {
     "a{2,3}": RepeatPath(A, 2, 3),
     "a{2,}": RepeatPath(A, 2, None),
     "a/b/c": SequencePath((A, B, C)),
+    "a/b/c*": SequencePath((A, B, ZeroOrMorePath(C))),
     "(a/^a)+": OneOrMorePath(SequencePath((A, InversePath(A)))),
     "a?/b+": SequencePath((ZeroOrOnePath(A), OneOrMorePath(B))),
     "(!(a|^b)/c)*": ZeroOrMorePath(SequencePath((NegatedPropertySet(("1",), ("2",)), C))),
@@ -93,6 +94,34 @@ def test_deltas_add_up_to_the_pairs(name, ends):
 @pytest.mark.parametrize("name", CONFLICTING)
 def test_graphs_of_nine_vertices(name):
     check(name, "variables", 1, vertices=9, events=25)
+
+
+def check_lasting(name, seed):
+    """One edge at a time, in a window that holds many ends: pairs in conflict last long, and are extended."""
+    rng = random.Random(f"{name} {seed}")
+    dfa = minimal_dfa(PATHS[name])
+    vertices = rng.choice((5, 6, 7, 8))
+    edges = [
+        (rng.randrange(10, 10 + vertices), rng.randrange(1, 4), rng.randrange(10, 10 + vertices)) for _ in range(60)
+    ]
+    signs = [rng.choice([1] * 19 + [-1]) if seed % 2 else 1 for _ in edges]
+    stream = [(at, [(sign, rng.choice(edges[max(0, at - 9) : at + 1]) if sign < 0 else edge)])
+              for at, (edge, sign) in enumerate(zip(edges, signs, strict=True))]  # fmt: skip
+
+    def expected(content):
+        return Counter((pair, end) for pair, end in simple_pairs(content, dfa, int).items())
+
+    window = PlainWindow(range=rng.choice((12, 16, 20)), step=1)
+    compare(rng, stream, window, lambda views: RSpq(views, dfa, "x", "y", int), expected)
+
+
+LASTING = ("a/b*/c", "a/b/c*", "a/b/c", "a?/b+", "(a/b)+", "a{2,}")
+
+
+@pytest.mark.parametrize("name", LASTING)
+def test_conflicts_that_last(name):
+    for seed in range(12):
+        check_lasting(name, seed)
 
 
 @pytest.mark.usefixtures("small_arrays")
@@ -143,10 +172,14 @@ def test_without_removals_conflicts_of_the_past_are_left_out(name):
 @pytest.mark.long
 @pytest.mark.parametrize("chunk", range(20))
 def test_many_graphs(chunk):
+    # half of them are streams in which conflicts last
     wanted = int(os.environ.get("SPECTRA_LONG_CASES", "20000")) // 20
     first = int(os.environ.get("SPECTRA_LONG_SEED", "1")) * 10_000_000 + chunk * 100_000
     rng = random.Random(first)
     for seed in range(first, first + wanted):
+        if seed % 2:
+            check_lasting(rng.choice(LASTING), seed // 2)
+            continue
         check(
             rng.choice(list(PATHS)), rng.choice(list(ENDS)), seed, rng.choice((3, 4, 5, 6, 9)), rng.choice((8, 20, 30))
         )
@@ -156,14 +189,13 @@ def test_many_graphs(chunk):
 
 
 @pytest.mark.parametrize("name", FREE)
-def test_a_conflict_free_path_connects_what_any_path_connects(name):
+def test_a_conflict_free_path_connects_what_any_path_connects_that_does_not_return(name):
     dfa = minimal_dfa(FREE[name])
     assert is_conflict_free(dfa)
     rng = random.Random(name)
     for _ in range(20):
         content = {t: rng.randrange(1, 9) for _, ops in random_stream(rng, events=12, deletions=0) for _, t in ops}
-        widest = {pair: end for pair, end in widest_pairs(content, dfa, int).items() if pair[0] != pair[1]}
-        assert simple_pairs(content, dfa, int) == widest
+        assert simple_pairs(content, dfa, int) == widest_pairs(content, dfa, int, returning=False)
 
 
 @pytest.mark.parametrize("name", CONFLICTING)
@@ -173,8 +205,7 @@ def test_a_path_that_may_conflict_does_so_on_some_graph(name):
     rng = random.Random(name)
     for _ in range(300):
         content = {t: 1 for _, ops in random_stream(rng, events=12, vertices=4, deletions=0) for _, t in ops}
-        widest = {pair for pair in widest_pairs(content, dfa, int) if pair[0] != pair[1]}
-        if simple_pairs(content, dfa, int).keys() != widest:
+        if simple_pairs(content, dfa, int) != widest_pairs(content, dfa, int, returning=False):
             return
     pytest.fail("no graph with a conflict was found")
 
