@@ -1,6 +1,7 @@
 """PATH on MathOverflow: the queries of the RPQ papers, window 10 days, slide 1 day, results told at once.
 
     python benchmarks/paths.py [--queries 'a*' abc] [--operator rapq --deletions 0.05] [--edges 100000]
+    python benchmarks/paths.py --compare [--seconds 120]
 
 An operator over the edges whose label the query has, already encoded, in portions as the engine makes them: views and
 operator, one thread, rates per second of CPU time. Beside it the published C++ of S-PATH and LM-SRPQ as it was
@@ -10,6 +11,9 @@ with itself is not told where the path may be empty. A second pass applies one e
 are part of all three.
 Bytes per node are those of the operator's state, all indexes and room to grow included, when it had the most nodes,
 and on average. The geometric mean is over the queries that the C++ was measured with.
+`--compare` runs each query by `spath`, by `rapq` with and without 5 % deletions, and by `rspq`, one after the other, and
+prints how `rapq` with deletions compares with `spath`, and `rspq` with `rapq`. With `--seconds` a run that takes longer
+ends there: the line then says how many edges it has seen, and rates are of those. `pairs` of `rspq` are of simple paths.
 The stream is looked for in SPECTRA_DATA, or beside the project in shared/data, the figures and `calibrate.py` in the
 folder bench beside it.
 """
@@ -25,7 +29,6 @@ import os
 import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +46,9 @@ from spectra.views.view import WindowViews
 DAY = 86_400_000
 RANGE, STEP = 10 * DAY, DAY
 PORTION = 4096
+OPERATORS: dict[str, Any] = {"spath": SPath, "rapq": RApq, "rspq": RSpq}
+#: What `--compare` runs: operators, and deletions as a share of the edges.
+COMPARED = (("spath", 0.0), ("rapq", 0.05), ("rapq", 0.0), ("rspq", 0.0))
 PREDICATES = {"a2q": 1, "c2q": 2, "c2a": 3}
 #: As SPARQL, with the letters of the papers; the labels that they stand for are in anchors.json.
 QUERIES = {
@@ -99,6 +105,9 @@ class Figures:
     """What an operator did with one query, in CPU time. The rates of the C++ are scaled, 0 where there are none."""
 
     query: str
+    operator: str
+    conflict_free: bool
+    deletions: float
     edges: int
     pairs: int
     seconds: float
@@ -129,10 +138,8 @@ class Window:
         while not isinstance(plan, SPathPlan):
             plan = plan.input
         ids = {f"<urn:{label}>": number for label, number in PREDICATES.items()}
-        make: Any = SPath if operator == "spath" else RApq
-        if operator == "rspq":
-            make = partial(RApq, simple=True) if is_conflict_free(plan.dfa) else RSpq
-        self.operator = make(
+        self.conflict_free = is_conflict_free(plan.dfa)
+        self.operator = OPERATORS[operator](
             self.views, plan.dfa, "x", "y", ids.__getitem__, empty="none", removals=False, extensions=False
         )
 
@@ -147,22 +154,37 @@ class Window:
 
 
 def measure(
-    name: str, stream: Stream, labels: dict[str, str], anchor: dict[str, Any], scale: float, operator: str
+    name: str,
+    stream: Stream,
+    labels: dict[str, str],
+    anchor: dict[str, Any],
+    scale: float,
+    run: tuple[str, float],
+    limit: float = math.inf,
 ) -> Figures:
-    """The whole stream through one query, in portions and again edge by edge."""
+    """A stream through one query, in portions and again edge by edge; `limit` is on the seconds of the former."""
+    operator, deletions = run
+    stream = stream.with_deletions(deletions)
     window = Window(name, labels, operator)
-    pairs = 0
+    pairs, seen = 0, 0
     nodes, sizes = [], []
     start = time.process_time()
     for part in stream.portions(PORTION):
         pairs += window.apply(part, int(part.times[-1]))
         nodes.append(window.operator.counters["nodes"])
         sizes.append(window.operator.nbytes)
+        seen += len(part)
+        if time.process_time() - start > limit:
+            break
+    stream = stream.take(slice(seen))
     seconds = time.process_time() - start
     most = int(np.argmax(nodes))
     median, p99, longest = latency(name, stream, labels, pairs, operator)
     return Figures(
         name,
+        operator,
+        window.conflict_free,
+        deletions,
         len(stream),
         pairs,
         seconds,
@@ -200,17 +222,31 @@ def latency(name: str, stream: Stream, labels: dict[str, str], pairs: int, opera
     return median, p99, longest
 
 
-HEADER = f"{'':10}{'edges':>9}{'pairs':>12}{'edges/s':>10}{'S-PATH':>9}{'LM-SRPQ':>9}{'times':>7}{'us':>6}{'p99':>6}"
+HEADER = f"{'':10}{'operator':13}{'edges':>9}{'pairs':>12}{'edges/s':>10}{'S-PATH':>9}{'LM-SRPQ':>9}{'times':>7}{'us':>6}{'p99':>6}"
 HEADER += f"{'slide ms':>10}{'nodes':>9}{'most':>9}{'B/node':>8}{'mean':>6}"
 
 
 def shown(row: Figures) -> str:
     """The figures of one query as a line."""
+    operator = row.operator + (f" -{row.deletions:.0%}" if row.deletions else "")
     return (
-        f"{row.query:10}{row.edges:>9,}{row.pairs:>12,}{row.edges_per_second:>10,.0f}{row.s_path:>9,.0f}"
+        f"{row.query:10}{operator:13}{row.edges:>9,}{row.pairs:>12,}{row.edges_per_second:>10,.0f}{row.s_path:>9,.0f}"
         f"{row.lm_srpq:>9,.0f}{row.times_s_path:>7.1f}{row.median_us:>6,.0f}{row.p99_us:>6,.0f}{row.longest_slide_ms:>10.1f}"
         f"{row.mean_nodes:>9,.0f}{row.most_nodes:>9,}{row.bytes_per_node:>8.1f}{row.mean_bytes_per_node:>6.1f}"
     )
+
+
+def ratios(rows: list[Figures]) -> Iterator[str]:
+    """How the operators compare, a line for each query."""
+    for name in dict.fromkeys(row.query for row in rows):
+        spath, deleting, rapq, rspq = (
+            next(row for row in rows if (row.query, row.operator, row.deletions) == (name, *run)) for run in COMPARED
+        )
+        kind = "free of conflicts" if rspq.conflict_free else "may conflict"
+        yield (
+            f"{name:10} rapq with deletions / spath {deleting.edges_per_second / spath.edges_per_second:.2f}, "
+            f"rspq / rapq {rspq.edges_per_second / rapq.edges_per_second:.2f} ({kind})"
+        )
 
 
 def mathoverflow(data: Path, edges: int | None) -> Stream:
@@ -238,6 +274,8 @@ def main() -> None:
     parser.add_argument("--queries", nargs="+", choices=list(QUERIES), default=list(QUERIES))
     parser.add_argument("--operator", choices=["spath", "rapq", "rspq"], default="spath")
     parser.add_argument("--deletions", type=float, default=0.0, help="deletions, as a share of the edges")
+    parser.add_argument("--compare", action="store_true", help="every operator, and how they compare")
+    parser.add_argument("--seconds", type=float, default=math.inf, help="end a run that takes longer")
     parser.add_argument("--edges", type=int, help="only the first edges of the stream")
     parser.add_argument("--output", type=Path, default=Path("build/paths.json"))
     arguments = parser.parse_args()
@@ -247,19 +285,23 @@ def main() -> None:
         raise SystemExit("MathOverflow or the figures of the C++ are absent: set SPECTRA_DATA")
     anchors = json.loads((bench / "anchors.json").read_text(encoding="utf-8"))
     stream = mathoverflow(data, arguments.edges)
-    few = stream.take(slice(1000)).with_deletions(arguments.deletions)
-    measure("a*", few, anchors["labels"]["a*"], {}, 1.0, arguments.operator)  # compile
+    runs = COMPARED if arguments.compare else ((arguments.operator, arguments.deletions),)
+    for run in runs:  # compile
+        for name in ("a*", "abc"):
+            measure(name, stream.take(slice(1000)), anchors["labels"][name], {}, 1.0, run)
     rows = []
     print(HEADER)
     for name in arguments.queries:
         labels = anchors["labels"].get(name, anchors["labels"]["(a|b|c)*"])
         used = np.isin(stream.triples[:, 1], [PREDICATES[label] for label in labels.values()])
-        relevant = stream.take(used).with_deletions(arguments.deletions)
         scale = _score(bench) / anchors["calibration_score"]
         anchor = anchors["window_10d_slide_1d_whole_stream"].get(name, {})
-        rows.append(measure(name, relevant, labels, anchor, scale, arguments.operator))
-        print(shown(rows[-1]), flush=True)
-    compared = [math.log(row.times_s_path) for row in rows if row.s_path]
+        for run in runs:
+            rows.append(measure(name, stream.take(used), labels, anchor, scale, run, arguments.seconds))
+            print(shown(rows[-1]), flush=True)
+    if arguments.compare:
+        print("", *ratios(rows), sep="\n")
+    compared = [math.log(row.times_s_path) for row in rows if row.s_path and row.operator == rows[0].operator]
     if compared:
         print(f"\n{math.exp(sum(compared) / len(compared)):.1f} times S-PATH in geometric mean")
     arguments.output.parent.mkdir(parents=True, exist_ok=True)

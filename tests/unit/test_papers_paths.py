@@ -52,24 +52,33 @@ class Fed:
         self.operator.process()
         self.views.vacuum()
 
+    def nodes(self, root):
+        trees = self.operator._trees
+        return [node for node in delta_trees.live_nodes(trees) if trees.root[node] == root]
+
+    def name(self, root, node):
+        """A node as the papers write it."""
+        trees = self.operator._trees
+        if node < 0:
+            return f"{NAMES[root]}0"
+        vertex, state = (
+            delta_trees.vertex_of(trees, trees.product[node]),
+            delta_trees.state_of(trees, trees.product[node]),
+        )
+        return f"{NAMES[int(vertex)]}{int(state)}"
+
     def tree(self, root):
         """node -> (parent, timestamp), both as the papers write them."""
-        trees = self.operator._trees
-        nodes = [node for node in delta_trees.live_nodes(trees) if trees.root[node] == root]
-
-        def name(node):
-            if node < 0:
-                return f"{NAMES[root]}0"
-            vertex, state = (
-                delta_trees.vertex_of(trees, trees.product[node]),
-                delta_trees.state_of(trees, trees.product[node]),
-            )
-            return f"{NAMES[int(vertex)]}{int(state)}"
-
+        trees, nodes = self.operator._trees, self.nodes(root)
         return {
-            name(node): (name(trees.parent[node]), int(end) - 15)
+            self.name(root, node): (self.name(root, trees.parent[node]), int(end) - 15)
             for node, end in zip(nodes, delta_trees.ends_of(trees, np.array(nodes)), strict=True)
         }
+
+    def unmarked(self, root):
+        """The nodes of a tree that are not marked."""
+        trees = self.operator._trees
+        return {self.name(root, node) for node in self.nodes(root) if delta_trees.is_unmarked(trees, node)}
 
     def pairs(self):
         return {(NAMES[int(x)], NAMES[int(y)]) for x, y in self.operator.current(0).rows}
@@ -109,9 +118,10 @@ def test_a_deleted_tree_edge_reconnects_the_subtree_in_the_same_way():
 
 def test_the_conflict_at_y_and_the_simple_path_through_z():
     before = Fed(14, RSpq)
-    assert before.operator.counters["conflicts"] == 0
+    assert before.operator.counters["searches"] == 0
+    assert before.unmarked(X) == set()
     fed = Fed(18, RSpq)
-    assert fed.operator.counters["conflicts"] == 1
+    assert fed.operator.counters["searches"] == 1
     assert ("x", "y") in fed.pairs()
     # without the edge to z there is only the path that comes through y twice
     fed.feed(18, [(-1, (X, FOLLOWS, Z))])
@@ -119,6 +129,24 @@ def test_the_conflict_at_y_and_the_simple_path_through_z():
     arbitrary = Fed(18)
     arbitrary.feed(18, [(-1, (X, FOLLOWS, Z))])
     assert ("x", "y") in arbitrary.pairs()
+
+
+def test_the_conflict_unmarks_its_nodes_and_the_edge_from_z_extends_them():
+    fed = Fed(13, RSpq)
+    fed.feed(18, [(1, (V, MENTIONS, Y))])
+    assert fed.operator.counters["conflicts"] == 1
+    assert fed.unmarked(X) == {"u2", "v1", "y2"}
+    assert ("x", "y") not in fed.pairs()
+    searches = fed.operator.counters["searches"]
+    # a step to a marked node is none of the conflict's concern
+    fed.feed(18, [(1, (Y, MENTIONS, W))])
+    assert (fed.operator.counters["extended"], fed.operator.counters["searches"]) == (0, searches)
+    # u is reached in state 2 already, and no later by z; but it is unmarked, and so extended
+    fed.feed(18, [(1, (Z, MENTIONS, U))])
+    assert fed.tree(X)["u2"] == ("y1", 4)
+    assert (fed.operator.counters["extended"], fed.operator.counters["searches"]) == (1, searches + 1)
+    assert ("x", "y") in fed.pairs()
+    assert fed.operator.counters["conflicts"] == 0
 
 
 @pytest.mark.parametrize("path", ["spath", "rapq"])

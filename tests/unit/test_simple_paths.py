@@ -20,6 +20,7 @@ EMPTY = ", empty path matches the terms of the graph"
     [
         ("<urn:a>*", "free of conflicts by itself"),
         ("(<urn:a>|^<urn:b>)+", "free of conflicts by itself"),
+        ("<urn:a>/<urn:b>*", "free of conflicts by itself"),
         ("(<urn:a>/<urn:b>)+", "may conflict"),
         ("<urn:a>/<urn:b>/<urn:c>", "may conflict, at most 3 edges"),
         ("<urn:a>{2,3}", "may conflict, at most 3 edges"),

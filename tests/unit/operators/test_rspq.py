@@ -124,6 +124,12 @@ def test_conflicts_that_last(name):
         check_lasting(name, seed)
 
 
+@pytest.mark.parametrize(("name", "seed"), [("(a/b)+", 57), ("a/b/c*", 359), ("a{2,}", 550), ("(a/b)+", 616)])
+def test_extensions_that_were_once_left_out(name, seed):
+    # a node that had been dead was taken for closed; so was one whose path ends before the pair does
+    check_lasting(name, seed)
+
+
 @pytest.mark.usefixtures("small_arrays")
 @pytest.mark.parametrize("name", CONFLICTING)
 def test_arrays_that_grow_and_shrink(name):
@@ -238,12 +244,64 @@ def test_without_a_conflict_nothing_is_searched():
     assert operator.counters["nodes"] > 15
 
 
-def test_a_loop_at_the_root_is_given_up_at_once():
+@pytest.mark.parametrize("name", FREE)
+def test_a_conflict_free_path_has_no_markings_and_no_search(name):
+    rng = random.Random(name)
+    stream = random_stream(rng, events=60, predicates=(1, 2), deletions=0.1)
+    operator = fed(FREE[name], sorted(dict(stream).items()))
+    counters = operator.counters
+    assert counters["nodes_touched"] > 0
+    assert [counters[name] for name in ("searches", "unmarked", "extended", "conflicts")] == [0, 0, 0, 0]
+    assert len(operator._trees.unmarked) == 0
+
+
+def test_no_path_comes_back_to_its_root():
     # 10 -a-> v -b-> … -b-> 10 -b-> 99, with 20 vertices that b connects in every way: all leads through 10 again
     clique = [(1, (20 + i, 2, 20 + j)) for i in range(20) for j in range(20) if i != j]
     events = [(1, [(1, (10, 1, 20)), *clique, (1, (39, 2, 10)), (1, (10, 2, 99))])]
-    operator = fed(CONFLICTING["a/b*"], events, budget=10_000)
-    assert operator.counters["conflicts"] > 0
+    operator = fed(FREE["a/b*"], events)
+    assert operator.counters["nodes"] == 20
+    assert (10, 99) not in {tuple(row) for row in operator.current(1).rows.tolist()}
+
+
+def chain_beside_a_conflict(length):
+    """10 -a-> 11 -b-> 12 -c-> 11 is in conflict; a chain of b from 11 leads away from it."""
+    edges = [(10, 1, 11), (11, 2, 12), (12, 3, 11), *((20 + at, 2, 21 + at) for at in range(length)), (11, 2, 20)]
+    return [(1 + at, [(1, edge)]) for at, edge in enumerate(edges)]
+
+
+def test_steps_to_marked_nodes_extend_nothing():
+    events = chain_beside_a_conflict(10)
+    operator = fed(CONFLICTING["a/b*/c"], events)
+    before = operator.counters
+    # (11, 2) cannot be reached but through 11 itself: it is unmarked, with the node that leads to it
+    assert (before["conflicts"], before["searches"], before["unmarked"]) == (1, 1, 2)
+    # more edges among marked nodes, parallel ways and loops: the trees change, and nothing is searched for
+    more = [(20 + i, 2, 20 + j) for i in range(10) for j in range(10) if i != j]
+    operator = fed(CONFLICTING["a/b*/c"], events + [(50 + at // 2, [(1, edge)]) for at, edge in enumerate(more)])
+    after = operator.counters
+    assert after["edges_probed"] == before["edges_probed"] + len(more)
+    assert [after[name] for name in ("searches", "unmarked", "extended")] == [1, 2, 0]
+
+
+def test_a_step_to_an_unmarked_node_extends_what_it_leads_to():
+    events = [(0, [(1, (10, 1, 13))]), *chain_beside_a_conflict(2)]
+    # 12 gains nothing by the path through 13, which ends before the other; but that is the only simple one to 11
+    operator = fed(CONFLICTING["a/b*/c"], [*events, (50, [(1, (13, 2, 12))])])
+    now = operator.current(50)
+    assert dict(zip(map(tuple, now.rows.tolist()), now.until.tolist(), strict=True))[10, 11] == 100
+    assert (operator.counters["extended"], operator.counters["searches"]) == (1, 2)
+    # from a closed node there is nothing to extend: 12 -b-> 12 is a step from the conflict's own nodes
+    operator = fed(CONFLICTING["a/b*/c"], [*events, (50, [(1, (12, 2, 12))])])
+    assert (operator.counters["extended"], operator.counters["searches"]) == (1, 1)
+
+
+def test_without_clashes_on_the_way_a_search_visits_each_node_once():
+    # only the target can be visited twice on a path of a/b*/c: 30 vertices that b connects in every way are no trouble
+    clique = [(1, (20 + i, 2, 20 + j)) for i in range(30) for j in range(30) if i != j]
+    events = [(1, [(1, (10, 1, 11)), (1, (11, 2, 20)), *clique, *((1, (20 + i, 3, 11)) for i in range(30))])]
+    operator = fed(CONFLICTING["a/b*/c"], events, budget=200)
+    assert operator.counters["conflicts"] == 1
 
 
 def test_beyond_the_budget_the_query_stops():
