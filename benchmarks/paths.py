@@ -11,9 +11,9 @@ with itself is not told where the path may be empty. A second pass applies one e
 are part of all three.
 Bytes per node are those of the operator's state, all indexes and room to grow included, when it had the most nodes,
 and on average. The geometric mean is over the queries that the C++ was measured with.
-`--compare` runs each query by `spath`, by `rapq` with and without 5 % deletions, and by `rspq`, one after the other, and
-prints how `rapq` with deletions compares with `spath`, and `rspq` with `rapq`. With `--seconds` a run that takes longer
-ends there: the line then says how many edges it has seen, and rates are of those. `pairs` of `rspq` are of simple paths.
+`--compare` runs each query by `spath`, by `rapq` with and without 5 % deletions, and by `rspq`, one after the other,
+and prints how `rapq` with deletions compares with `spath`, and `rspq` with `rapq`. With `--seconds` a run that takes
+longer ends there: the line then says how many edges it has seen, and rates are of those.
 The stream is looked for in SPECTRA_DATA, or beside the project in shared/data, the figures and `calibrate.py` in the
 folder bench beside it.
 """
@@ -222,8 +222,8 @@ def latency(name: str, stream: Stream, labels: dict[str, str], pairs: int, opera
     return median, p99, longest
 
 
-HEADER = f"{'':10}{'operator':13}{'edges':>9}{'pairs':>12}{'edges/s':>10}{'S-PATH':>9}{'LM-SRPQ':>9}{'times':>7}{'us':>6}{'p99':>6}"
-HEADER += f"{'slide ms':>10}{'nodes':>9}{'most':>9}{'B/node':>8}{'mean':>6}"
+HEADER = f"{'':10}{'operator':13}{'edges':>9}{'pairs':>12}{'edges/s':>10}{'S-PATH':>9}{'LM-SRPQ':>9}{'times':>7}"
+HEADER += f"{'us':>6}{'p99':>6}{'slide ms':>10}{'nodes':>9}{'most':>9}{'B/node':>8}{'mean':>6}"
 
 
 def shown(row: Figures) -> str:

@@ -3,7 +3,8 @@
 The nodes of a conflict are those that lead to its vertex by edges that last longer than the pair does. A node is
 *closed* for it as long as it leads there by a path that clashes with none and lasts longer than the pair: then no
 simple path that does so comes to the node, or the pair would last longer, and a new edge that leaves the node changes
-nothing.
+nothing. Where all paths that may clash do so at one vertex, the *gate*, a simple path to a node that is not closed has
+been there, or it could go on; a new edge to another node from which all leads through the gate changes nothing either.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 from spectra.clock import NO_END
 from spectra.jit import kernel
 from spectra.operators.kernels.delta_trees import DEAD, FIRST, find_node, is_unmarked, product_of, slide_of
-from spectra.operators.kernels.simple_paths import KNOWN
+from spectra.operators.kernels.simple_paths import CLEAN, GATE, GATED, KNOWN
 from spectra.views.kernels.index import IndexColumns, find_slot, link, unlink
 
 # what `tally` holds: free entries, entries in use, the first end among them, the end up to which all is over, whether
@@ -35,7 +36,8 @@ class ConflictColumns(NamedTuple):
     needed.
 
     `stamp` is that of the last search, which unmarked nodes for the pair; `closed` is the stamp of the last extension
-    that came from a node of the pair. `open` is set where an edge was deleted by which a node may have been closed.
+    that came from a node which is closed for it, `inside` of the last one from any of its nodes. `open` is set where an
+    edge was deleted that made nodes so. `gated` says that all paths to the vertex that may clash do so at one vertex.
     """
 
     root: NDArray[np.int32]
@@ -44,6 +46,8 @@ class ConflictColumns(NamedTuple):
     end: NDArray[np.int64]
     stamp: NDArray[np.int64]
     closed: NDArray[np.int64]
+    inside: NDArray[np.int64]
+    gated: NDArray[np.bool_]
     open: NDArray[np.bool_]
     free: NDArray[np.int32]
     tally: NDArray[np.int64]
@@ -97,15 +101,25 @@ def drop_conflict(conflicts, entry):
 class LinkColumns(NamedTuple):
     """The nodes of conflicts: `trees.unmarked` is the first link of a node, `after` leads to the next.
 
-    A link is void when its stamp is not the conflict's any more. It says until which slide its node is `closed`, `DEAD`
-    where it is not. `size` is how many there are.
+    A link is void when its stamp is not the conflict's any more. `slide` is the last for which its node is known to lead
+    to the conflict's vertex, by a path that lasts longer than the pair, and `way` how. `size` is how many there are.
     """
 
     conflict: NDArray[np.int32]
     stamp: NDArray[np.int64]
-    closed: NDArray[np.int32]
+    slide: NDArray[np.int32]
+    way: NDArray[np.int8]
     after: NDArray[np.int32]
     size: NDArray[np.int64]
+
+
+@kernel
+def is_futile(conflicts, links, at):
+    """Whether the step of the last extension to a node cannot improve a conflict that the node is linked to."""
+    conflict, stamp = links.conflict[at], conflicts.tally[STAMP]
+    if conflicts.closed[conflict] == stamp:
+        return True
+    return conflicts.gated[conflict] and conflicts.inside[conflict] == stamp and links.way[at] != CLEAN
 
 
 @kernel
@@ -141,6 +155,7 @@ def unmark_known(trees, automaton, conflicts, links, search, conflict, root):
     conflicts.tally[STAMP] += 1
     conflicts.stamp[conflict] = conflicts.tally[STAMP]
     conflicts.open[conflict] = False
+    conflicts.gated[conflict] = search.tally[GATE] > 0
     for number in range(search.tally[KNOWN]):
         product = product_of(trees, search.product[number] // states, search.product[number] % states)
         node = find_node(trees, root, product)
@@ -152,19 +167,22 @@ def unmark_known(trees, automaton, conflicts, links, search, conflict, root):
         links.conflict[at] = conflict
         links.stamp[at] = conflicts.stamp[conflict]
         lasts_longer = hold > conflicts.end[conflict]
-        links.closed[at] = slide_of(trees, hold, trees.size[FIRST]) if lasts_longer else np.int64(DEAD)
+        links.slide[at] = slide_of(trees, hold, trees.size[FIRST]) if lasts_longer else np.int64(DEAD)
+        links.way[at] = search.way[number]
         links.after[at] = trees.unmarked[node]
         trees.unmarked[node] = at
 
 
 @kernel
 def close_conflicts(trees, conflicts, links, node):
-    """Give the conflicts for which a node is closed the stamp of an extension."""
+    """Give the conflicts that a node belongs to, or for which it is closed, the stamp of an extension."""
     at = first_link(trees, conflicts, links, node)
     while at >= 0:
         conflict = links.conflict[at]
-        if links.closed[at] >= trees.size[FIRST] and not conflicts.open[conflict]:
-            conflicts.closed[conflict] = conflicts.tally[STAMP]
+        if links.slide[at] >= trees.size[FIRST] and not conflicts.open[conflict]:
+            conflicts.inside[conflict] = conflicts.tally[STAMP]
+            if links.way[at] != GATED:
+                conflicts.closed[conflict] = conflicts.tally[STAMP]
         at = next_link(conflicts, links, at)
 
 
@@ -202,7 +220,8 @@ def move_links(trees, old, new):
             new.size[0] = to + 1
             new.conflict[to] = old.conflict[at]
             new.stamp[to] = old.stamp[at]
-            new.closed[to] = old.closed[at]
+            new.slide[to] = old.slide[at]
+            new.way[to] = old.way[at]
             new.after[to] = head
             head = np.int32(to)
             at = old.after[at]
@@ -213,7 +232,8 @@ def new_links(room: int) -> LinkColumns:
     return LinkColumns(
         conflict=np.zeros(room, np.int32),
         stamp=np.zeros(room, np.int64),
-        closed=np.zeros(room, np.int32),
+        slide=np.zeros(room, np.int32),
+        way=np.zeros(room, np.int8),
         after=np.zeros(room, np.int32),
         size=np.zeros(1, np.int64),
     )

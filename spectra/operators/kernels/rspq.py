@@ -42,6 +42,7 @@ from spectra.operators.kernels.conflicts import (
     drop_conflict,
     find_conflict,
     first_link,
+    is_futile,
     keep_conflict,
     next_link,
     open_conflicts,
@@ -149,7 +150,7 @@ def is_simple(views, trees, automaton, search, node):
 def collect_extensions(trees, conflicts, links, pairs, arrivals):
     """Collect the conflicts that steps to unmarked nodes may improve; False for want of room.
 
-    Those for which the step comes from a closed node are left out.
+    Those for which the step is futile are left out.
     """
     while arrivals.size[0] > 0:
         last = arrivals.size[0] - 1
@@ -162,7 +163,7 @@ def collect_extensions(trees, conflicts, links, pairs, arrivals):
         while at >= 0:
             conflict = links.conflict[at]
             known = conflict_end(conflicts, conflict)
-            if known < reach and conflicts.closed[conflict] != conflicts.tally[STAMP]:
+            if known < reach and not is_futile(conflicts, links, at):
                 if pairs.size[COLLECTED] == pairs.before.shape[0]:
                     return False
                 collect_pair(pairs, conflicts.root[conflict], conflicts.vertex[conflict], known)
@@ -179,7 +180,7 @@ def reach_from(views, automaton, search, vertex, state, position):
     """
     states = automaton.moves.shape[0]
     forget_known(search)
-    if not know(search, np.int64(vertex) * states + state, np.int64(NO_END)):
+    if not know(search, np.int64(vertex) * states + state, np.int64(NO_END), False):
         return False
     first = 0
     while first < search.tally[KNOWN]:
@@ -193,7 +194,7 @@ def reach_from(views, automaton, search, vertex, state, position):
             while row >= 0:
                 if views.gone[row] > position and fits(views, automaton, label, row):
                     product = np.int64(target_of(views, automaton, label, row)) * states + following
-                    if not know(search, product, np.int64(NO_END)):
+                    if not know(search, product, np.int64(NO_END), False):
                         return False
                 row = views.lists.after[index, row]
     return True

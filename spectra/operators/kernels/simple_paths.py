@@ -22,11 +22,14 @@ from spectra.operators.kernels.delta_trees import end_of, find_node, mixed, plac
 from spectra.views.kernels.apply import end_at, visible
 
 # what `tally` holds: nodes visited, how many may be, nodes that are known, whether there was no room for more, edges of
-# the path that was found
-VISITED, LIMIT, KNOWN, FULL, LENGTH = range(5)
+# the path that was found, the only vertex at which paths to the target may clash (0: there is none, -1: several)
+VISITED, LIMIT, KNOWN, FULL, LENGTH, GATE = range(6)
 
 #: Marks: not visited (or to be visited again), and tried in vain for good. Others are places in `done`.
 UNMARKED, MARKED = np.int32(-2), np.int32(-1)
+
+#: How a node leads to the target.
+GATED, AFTER, CLEAN = np.int8(0), np.int8(1), np.int8(2)
 
 #: The row at which a frame of the search has not looked for edges yet; -1 is the end of a list.
 UNSEEN = -2
@@ -44,7 +47,8 @@ class SearchColumns(NamedTuple):
     and the `row` to go on with, the edge `via` which it was entered, the first of `done` below it (`base`),
     whether a node below has a `conflict` with it, and the first frame that something below comes back to (`leans`).
     `found` are the edges of the best path.
-    `hold` is until when a node leads to the target by a path that clashes with no other, `NO_END` where none is known.
+    `hold` is until when a node leads to the target by a path that was found, and `way` whether that clashes with none
+    (`CLEAN`), with none but for the node itself (`AFTER`), or may clash (`GATED`).
     """
 
     table: NDArray[np.int32]
@@ -65,6 +69,7 @@ class SearchColumns(NamedTuple):
     leans: NDArray[np.int32]
     found: NDArray[np.int32]
     hold: NDArray[np.int64]
+    way: NDArray[np.int8]
     tally: NDArray[np.int64]
 
 
@@ -84,12 +89,13 @@ def slot_of(search, product):
 
 
 @kernel
-def know(search, product, hold):
+def know(search, product, hold, clean):
     """Add a product node unless it is known; False for want of room."""
     slot = slot_of(search, product)
     if search.table[slot] != 0:
         number = search.table[slot] - 1
-        search.hold[number] = max(search.hold[number], hold)
+        if (search.way[number] != GATED) == clean:
+            search.hold[number] = max(search.hold[number], hold)
     else:
         number = search.tally[KNOWN]
         if number == search.product.shape[0]:
@@ -101,6 +107,7 @@ def know(search, product, hold):
         search.mark[number] = UNMARKED
         search.done[number] = 0
         search.hold[number] = hold
+        search.way[number] = CLEAN if clean else GATED
         search.tally[KNOWN] = number + 1
     return True
 
@@ -136,7 +143,7 @@ def may_clash(trees, automaton, root, vertex, state):
 
 
 @kernel
-def step_back(views, automaton, trees, search, root, target, position, floor, number, hold):
+def step_back(views, automaton, trees, search, root, target, position, floor, number, clean):
     """Get to know what leads to a node by one edge; (whether the root does, whether there was room)."""
     states = automaton.moves.shape[0]
     reached, state = search.product[number] // states, search.product[number] % states
@@ -155,7 +162,7 @@ def step_back(views, automaton, trees, search, root, target, position, floor, nu
                     if source == root:
                         found = found or before == 0
                     elif may_be_passed(trees, root, source, before, floor):
-                        if not know(search, np.int64(source) * states + before, min(hold, end)):
+                        if not know(search, np.int64(source) * states + before, min(search.hold[number], end), clean):
                             return found, False
             row = views.lists.after[index, row]
     return found, True
@@ -172,26 +179,34 @@ def look_back(views, automaton, trees, search, root, target, position, floor):
     tally = search.tally
     found = False
     forget_known(search)
+    tally[GATE] = 0
     for i in range(automaton.accepting.shape[0]):
         if may_be_passed(trees, root, target, automaton.accepting[i], floor):
-            if not know(search, np.int64(target) * states + automaton.accepting[i], np.int64(FOREVER)):
+            if not know(search, np.int64(target) * states + automaton.accepting[i], np.int64(FOREVER), True):
                 return False
     targets = tally[KNOWN]
     for phase in range(2):
         number = -1
         while number + 1 < tally[KNOWN]:
             number += 1
-            vertex, state = search.product[number] // states, search.product[number] % states
-            if search.done[number] or (
-                phase == 0 and number >= targets and may_clash(trees, automaton, root, vertex, state)
-            ):
+            if search.done[number]:
                 continue
+            vertex, state = search.product[number] // states, search.product[number] % states
+            if number >= targets and may_clash(trees, automaton, root, vertex, state):
+                if phase == 0:
+                    search.way[number] = AFTER
+                    continue
+                if tally[GATE] == 0:
+                    tally[GATE] = vertex
+                elif tally[GATE] != vertex:
+                    tally[GATE] = -1
             search.done[number] = 1
             tally[VISITED] += 1
             if tally[VISITED] > tally[LIMIT]:
                 return False
-            hold = search.hold[number] if phase == 0 else np.int64(NO_END)
-            from_root, room = step_back(views, automaton, trees, search, root, target, position, floor, number, hold)
+            from_root, room = step_back(
+                views, automaton, trees, search, root, target, position, floor, number, phase == 0
+            )
             found = found or from_root
             if not room:
                 return False
@@ -338,10 +353,11 @@ def new_search(room: int, terms: int, limit: int, old: SearchColumns | None = No
         table=np.zeros(2 * room, np.int32),
         product=np.zeros(room, np.int64),
         hold=np.zeros(room, np.int64),
+        way=np.zeros(room, np.int8),
         on_path=np.zeros(terms, np.int32),
         reach=np.zeros(room + 2, np.int64),
         conflict=np.zeros(room + 2, np.bool_),
-        tally=np.array([0, limit, 0, 0, 0], np.int64),
+        tally=np.array([0, limit, 0, 0, 0, 0], np.int64),
         **nodes,
         **{name: np.zeros(room + 2, np.int32) for name in frames},
     )

@@ -165,6 +165,8 @@ def _new_conflicts(room: int, old: table.ConflictColumns | None = None) -> table
         end=np.full(room, NO_END, np.int64),
         stamp=np.zeros(room, np.int64),
         closed=np.zeros(room, np.int64),
+        inside=np.zeros(room, np.int64),
+        gated=np.zeros(room, np.bool_),
         open=np.zeros(room, np.bool_),
         free=np.arange(room - 1, -1, -1, dtype=np.int32),
         tally=np.array([room, 0, FOREVER, NO_END, 0, 0, 0, 0, 0, 0], np.int64),
@@ -173,7 +175,7 @@ def _new_conflicts(room: int, old: table.ConflictColumns | None = None) -> table
     if old is None:
         return conflicts
     held = len(old.root)
-    for name in ("root", "vertex", "used", "end", "stamp", "closed", "open"):
+    for name in ("root", "vertex", "used", "end", "stamp", "closed", "inside", "gated", "open"):
         getattr(conflicts, name)[:held] = getattr(old, name)
     conflicts.free[: room - held] = np.arange(room - 1, held - 1, -1, dtype=np.int32)
     conflicts.tally[:] = old.tally

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -144,9 +145,7 @@ class SPath(PathPairs):
 def _new_marks(room: int, old: derivations.MarkColumns | None = None) -> derivations.MarkColumns:
     """Room for so many nodes, with those that there are."""
     marks = derivations.MarkColumns(np.zeros(room, np.int32), np.zeros(room, np.int32))
-    if old is not None:
-        for column, held in zip(marks, old, strict=True):
-            column[: len(held)] = held
+    _keep(marks, old)
     return marks
 
 
@@ -155,7 +154,11 @@ def _new_arrivals(room: int, old: derivations.ArrivalColumns | None = None) -> d
     arrivals = derivations.ArrivalColumns(
         np.zeros(room, np.int32), np.zeros(room, np.int32), np.zeros(room, np.int64), np.zeros(1, np.int64)
     )
-    if old is not None:
-        for column, held in zip(arrivals, old, strict=True):
-            column[: len(held)] = held
+    _keep(arrivals, old)
     return arrivals
+
+
+def _keep(columns: Iterable[NDArray[Any]], old: Iterable[NDArray[Any]] | None) -> None:
+    """Copy what shorter columns hold."""
+    for column, held in zip(columns, old or (), strict=old is not None):
+        column[: len(held)] = held
