@@ -449,7 +449,7 @@ class Engine:
 
         With `drain`, time then goes on until every window that holds content has closed. `position` keeps
         count of what was taken, and leaves out what was taken before. Options go to `Source.batches`:
-        `validate`, `follow`, `idle`.
+        `validate`, `follow`, `idle`, `between`.
         """
         return Run(self, inputs, drain, position, options)
 
