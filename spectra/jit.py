@@ -93,7 +93,7 @@ def _files_by_key() -> type[Any]:
     """
     from numba.core.caching import IndexDataCacheFile
 
-    class FilesByKey(IndexDataCacheFile):  # type: ignore[misc]
+    class FilesByKey(IndexDataCacheFile):
         def save(self, key: object, data: object) -> None:
             digest = blake2b(repr(key).encode(), digest_size=16).hexdigest()
             name = f"{self._index_name.removesuffix('.nbi')}.{digest}.nbc"
