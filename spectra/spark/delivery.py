@@ -243,6 +243,6 @@ def delivered(
                 Delivery(source, spark, folder / str(number), before_commit or (lambda: None))
                 for number, source in enumerate(sources)
             ]
-        except (PySparkException, Py4JError, ConnectionError) as error:
+        except (PySparkException, Py4JError, ConnectionRefusedError, ConnectionResetError) as error:
             hint = f'Is "{master}" the right --master? --engine embedded runs without Spark.'
             raise ResourceError("Spark could not go on", detail="\n".join(words_of(error)[:5]), hint=hint) from None
