@@ -102,7 +102,8 @@ class LinkColumns(NamedTuple):
     """The nodes of conflicts: `trees.unmarked` is the first link of a node, `after` leads to the next.
 
     A link is void when its stamp is not the conflict's any more. `slide` is the last for which its node is known to
-    lead to the conflict's vertex, by a path that lasts longer than the pair, and `way` how. `size` is how many there are.
+    lead to the conflict's vertex, by a path that lasts longer than the pair, and `way` how. `size` is how many there
+    are.
     """
 
     conflict: NDArray[np.int32]
