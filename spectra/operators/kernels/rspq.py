@@ -8,8 +8,8 @@ its end is kept beside the trees.
 Nodes of the trees have *markings*. All are marked but those that lead to a pair in conflict by edges that last longer
 than the pair does: the search that could not find a longer path has *unmarked* these. A step to a marked node
 that gains nothing by it is forgotten, as in trees of arbitrary paths: every path through it has an equal one. A step to
-an unmarked node is an *extension*: the pairs in conflict that unmarked nodes lead to from there are looked for
-again. An unmarked node is marked again when the paths of its pairs are over.
+an unmarked node is an *extension*: the pairs for which it is unmarked are looked for again, unless the step cannot help
+them (`kernels/conflicts.py`). A node is marked again when no pair in conflict needs it.
 """
 
 from __future__ import annotations
