@@ -23,11 +23,13 @@ from spectra.dictionary.holder import Holder
 from spectra.operators.build import Demand, Volatile, build
 from spectra.operators.contract import Deltas, Operator
 from spectra.operators.measured import Measured
+from spectra.operators.path.replaceable import Replaceable
 from spectra.operators.path.rspq import PATH_BUDGET
 from spectra.operators.relational.implicit import Implicit
 from spectra.operators.relational.now import Evaluated
+from spectra.planner.path_choice import with_paths
 from spectra.planner.physical import explain_physical
-from spectra.planner.plans import PhysicalPlan
+from spectra.planner.plans import PhysicalPlan, SPathPlan
 from spectra.planner.search import Choice
 from spectra.planner.statistics import GraphStatistics
 from spectra.report import AnswerReport, AskReport, ChangeReport, Evaluations, EventReport, Progress, Told, report_for
@@ -107,6 +109,7 @@ class Query:
         self._reads_now = reads_now(query)
         self._volatile = Volatile(Evaluated(each=query.by_event))
         self.measured: list[Measured] | None = [] if measure else None
+        self._paths: list[Replaceable] = []
         self.operator = self._built(physical)
         self._report = report_for(query, len(self.operator.variables), self.holder.hold, keyed=physical.keyed)
         self._witnesses: Witnesses | None = None
@@ -125,6 +128,7 @@ class Query:
     def _built(self, physical: PhysicalPlan) -> Operator:
         if self.measured is not None:
             self.measured.clear()
+        self._paths.clear()
         return build(
             physical,
             self._views,
@@ -137,6 +141,7 @@ class Query:
             self._volatile,
             self._cores,
             measured=self.measured,
+            paths=None if self.query.by_event else self._paths,
         )
 
     def replan(self, choice: Choice) -> None:
@@ -156,6 +161,19 @@ class Query:
         self.operator, self.physical, self.choice = operator, physical, choice
         if isinstance(self._report, ChangeReport):
             self._report.keyed = physical.keyed
+
+    def follow_paths(self, chosen: Callable[[SPathPlan], SPathPlan]) -> None:
+        """Go on with other operators for paths, between two batches; `chosen` gives a path with its operator.
+
+        All above them goes on as it was, since they tell what those before would have told.
+        """
+        for path in self._paths:
+            path.plan = chosen(path.plan)
+            if path.plan.operator != path.kind:
+                path.become(path.plan.operator)
+        self.physical = with_paths(self.physical, chosen)
+        for measured in self.measured or ():
+            measured.plan = with_paths(measured.plan, chosen)
 
     @property
     def evaluations(self) -> Evaluations:

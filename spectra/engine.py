@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Generator, Iterable, Iterator, Mapping
+from collections.abc import Collection, Generator, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
@@ -25,16 +25,17 @@ from spectra.errors import QueryError, ResourceError, UnsupportedError
 from spectra.planner.adaptive import has_drifted, takes_over
 from spectra.planner.division import divided, division, sees_everything
 from spectra.planner.optimise import graphs_of, optimise
+from spectra.planner.path_choice import Situation, suited, with_path_operator, with_suited_paths
 from spectra.planner.pattern_choice import PatternChoice, with_pattern_operators
-from spectra.planner.physical import physical_plan, wanted_triples, with_implicit_windows, with_path_operator
-from spectra.planner.plans import PathChoice, PathOperator, PhysicalPlan, ValuesPlan, sources
+from spectra.planner.physical import physical_plan, wanted_triples, with_implicit_windows
+from spectra.planner.plans import PathChoice, PhysicalPlan, SPathPlan, ValuesPlan, sources
 from spectra.planner.search import Choice
 from spectra.planner.statistics import NO_EDGES, LabelStatistics, Statistics, measured
 from spectra.position import Position
 from spectra.reorder import EncodedEvents
 from spectra.sparql import parse_query
 from spectra.sparql.composed import in_order, makes_stream, producers_of
-from spectra.sparql.query import ContinuousQuery, Option, WindowKind
+from spectra.sparql.query import ContinuousQuery, Option, Policy, WindowKind
 from spectra.sparql.rspql import DEFAULT_NAME
 from spectra.static import read_static
 from spectra.streams.contract import EventSource
@@ -64,7 +65,10 @@ class Engine:
     lazy : bool
         Join nothing until every triple pattern of a basic graph pattern has a triple. It never changes an answer.
     path : {"auto", "spath", "rapq", "columns", "condense", "landmark"}
-        The operator that follows paths, where they may repeat vertices.
+        The operator that follows paths, where they may repeat vertices: the one that suits each, or one for all.
+    deleting : bool or collection of str
+        Whether triples are deleted, or the streams of which some are. It need not be said: paths are followed by
+        another operator once a triple has been deleted. It never changes an answer.
     path_budget : int, optional
         Most states that simple paths may take at one instant; `ResourceError` beyond.
     cores : int
@@ -85,6 +89,7 @@ class Engine:
         pattern: PatternChoice = "auto",
         lazy: bool = True,
         path: PathChoice = "auto",
+        deleting: bool | Collection[str] = False,
         path_budget: int | None = None,
         cores: int = 1,
         statistics: Statistics | None = None,
@@ -99,6 +104,8 @@ class Engine:
         self._lazy = lazy
         self._path: PathChoice = path
         self._path_budget = path_budget
+        # streams of which triples are deleted; True is all of them
+        self.deleting: bool | set[str] = deleting if isinstance(deleting, bool) else set(deleting)
         if cores < 1:
             raise QueryError(f"cores must be 1 or more, not {cores}")
         self._cores = cores
@@ -233,6 +240,7 @@ class Engine:
             removals=demand(query, physical_plan(logical)).removals,
             pattern=self._pattern,
             path=None if self._path == "auto" else self._path,
+            situation=self._situation(query),
             lazy=self._lazy,
         )
 
@@ -268,16 +276,53 @@ class Engine:
             counted=[GraphSource(w.name) for w in query.windows if w.spec.kind is WindowKind.COUNT],
             lazy=self._lazy,
         )
-        physical = with_path_operator(physical, self._path_operator(query))
+        if Option.SIMPLE_PATHS in query.options:
+            physical = with_path_operator(physical, "rspq")
+        elif self._path != "auto":
+            physical = with_path_operator(physical, self._path)
+        else:
+            physical = with_suited_paths(physical, self._situation(query))
         if Option.IMPLICIT_WINDOWS in query.options:
             physical = with_implicit_windows(physical)
         return physical, idle
 
-    def _path_operator(self, query: ContinuousQuery) -> PathOperator:
-        """What follows the paths of a query."""
-        if Option.SIMPLE_PATHS in query.options:
-            return "rspq"
-        return "spath" if self._path == "auto" else self._path
+    def _situation(self, query: ContinuousQuery) -> Situation:
+        """What decides between path operators."""
+        policy = query.report.policy
+        return Situation(
+            frozenset(GraphSource(window.name) for window in query.windows if self._deletes(window.stream)),
+            seldom=policy in (Policy.ON_WINDOW_CLOSE, Policy.PERIODIC),
+            each=query.by_event,
+        )
+
+    def _deletes(self, stream: str) -> bool:
+        return self.deleting if isinstance(self.deleting, bool) else stream in self.deleting
+
+    def _meet_deletions(self) -> None:
+        """Let paths be followed by what suits streams of which triples are deleted, from the first of them on."""
+        if isinstance(self.deleting, bool) and self.deleting:
+            return
+        streams = {state.stream for timeline in self.timelines for state in timeline.windows if state.views.deleted}
+        self.expect_deletions(streams)
+
+    def expect_deletions(self, streams: Collection[str]) -> None:
+        """Triples of these streams are deleted from now on; between two batches."""
+        if self.deleting is True or self._path != "auto":
+            return
+        met = set(streams) - (self.deleting or set())
+        if not met:
+            return
+        self.deleting = {*(self.deleting or ()), *met}
+        for query in self.queries:
+            if met.isdisjoint(query.streams) or Option.SIMPLE_PATHS in query.query.options:
+                continue
+            situation = self._situation(query.query)
+
+            def chosen(path: SPathPlan, situation: Situation = situation) -> SPathPlan:
+                # what is found anew for every answer has nothing to be mended
+                return path if path.operator == "condense" else suited(path, situation)
+
+            query.follow_paths(chosen)
 
     def _free_name(self) -> str:
         """A name for a plain query that is not taken."""
@@ -336,7 +381,7 @@ class Engine:
                 place=query.windows[0].place,
                 hint="Give their windows the same LATENESS, and register the query that is read first.",
             )
-        return self._timelines.setdefault(lateness, Timeline(lateness, self.dictionary, self._check_limit))
+        return self._timelines.setdefault(lateness, Timeline(lateness, self.dictionary, self._after_portion))
 
     def _static_ids(self, summary: Summary, iri: str, given: Mapping[str, Any], folder: Path) -> NDArray[np.int32]:
         """What a summary keeps of the static triples of an IRI, as ids that nobody holds yet."""
@@ -553,6 +598,10 @@ class Engine:
         return tuple(self._timelines.values())
 
     # --- what it takes ------------------------------------------------------------------------
+
+    def _after_portion(self) -> None:
+        self._meet_deletions()
+        self._check_limit()
 
     def _check_limit(self) -> None:
         if self._state_limit is not None and self.nbytes > self._state_limit:

@@ -338,14 +338,14 @@ class ArrivalOrder:
 class Timeline:
     """The windows and queries of one lateness."""
 
-    def __init__(self, lateness: int, dictionary: Dictionary, check_limit: Callable[[], None]) -> None:
-        """`check_limit` is called after every portion, and may raise."""
+    def __init__(self, lateness: int, dictionary: Dictionary, after_portion: Callable[[], None]) -> None:
+        """`after_portion` is called after every portion, when nobody reads the windows; it may raise."""
         self.reorder = Reorder(lateness)
         self.windows: list[WindowState] = []
         self.queries: list[Query] = []
         self.late = 0
         self._dictionary = dictionary
-        self._check_limit = check_limit
+        self._after_portion = after_portion
         self._next_instant = 0
 
     def window(self, stream: str, spec: WindowSpec, since: int) -> WindowState:
@@ -433,7 +433,7 @@ class Timeline:
         for state in self.windows:
             self._dictionary.release(state.vacuum())
         self._dictionary.reclaim()
-        self._check_limit()
+        self._after_portion()
 
     def _add_to_stream(self, query: Query, upto: int, horizons: dict[str, int] | None) -> None:
         """Let the windows on the output of a query see what it has just told."""

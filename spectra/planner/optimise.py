@@ -8,7 +8,7 @@ from dataclasses import replace
 from spectra.algebra.nodes import Node, Source
 from spectra.planner.constants import constants
 from spectra.planner.cost import CostModel
-from spectra.planner.path_choice import with_path_operators
+from spectra.planner.path_choice import Situation, with_cheapest_paths
 from spectra.planner.pattern_choice import PatternChoice, with_pattern_operators
 from spectra.planner.physical import physical_plan, wanted_triples
 from spectra.planner.plans import PathOperator, PhysicalPlan, sources
@@ -69,12 +69,14 @@ def optimise(
     removals: bool,
     pattern: PatternChoice = "auto",
     path: PathOperator | None = None,
+    situation: Situation | None = None,
     lazy: bool = True,
 ) -> Choice | None:
     """The cheapest plan that the search finds, None where nothing is known of a graph, or where plans are not compared.
 
-    `pattern` and `path` are the operators that the caller insists on. The query's own plan stays unless another one is
-    clearly cheaper. Plans are not compared where each event is matched by itself, nor for options on paths and windows.
+    `pattern` and `path` are the operators that the caller insists on, `situation` is what else decides between them.
+    The query's own plan stays unless another one is clearly cheaper. Plans are not compared where each event is
+    matched by itself, nor for options on paths and windows.
     """
     graphs = graphs_of(query, known)
     if query.by_event or query.options or not is_known(physical_plan(logical), graphs):
@@ -84,7 +86,7 @@ def optimise(
 
     def operators(plan: PhysicalPlan) -> PhysicalPlan:
         plan = with_pattern_operators(plan, pattern, removals=removals, counted=counted, lazy=lazy)
-        return with_path_operators(plan, model, path)
+        return with_cheapest_paths(plan, model, situation or Situation(), path)
 
     search = Search(model, operators)
     found = search.choose(logical, removals=removals)

@@ -1,11 +1,14 @@
-"""The choice of the operator that follows a path, and of the end from which it does, by cost."""
+"""The choice of the operator that follows a path, and of the end from which it does: by a rule, or by cost."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
+from spectra.algebra.nodes import Source
+from spectra.automata import longest_word
 from spectra.planner.cost import CostModel
-from spectra.planner.physical import turned
+from spectra.planner.physical import DERIVED, turned
 from spectra.planner.plans import (
     DerivedPathPlan,
     PathOperator,
@@ -15,30 +18,91 @@ from spectra.planner.plans import (
 )
 from spectra.sparql.syntax import Variable
 
-#: The operators between which costs decide.
-_OPERATORS: tuple[PathOperator, ...] = ("spath", "columns")
-
 #: Another one than the first must be so much cheaper.
 _MARGIN = 0.8
 
 
-def with_path_operators(plan: PhysicalPlan, model: CostModel, fixed: PathOperator | None) -> PhysicalPlan:
-    """The same plan with the operator and the direction chosen for each path; `fixed` is an operator for all."""
-    plan = with_inputs(plan, lambda below: with_path_operators(below, model, fixed))
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """What decides between operators beside costs.
+
+    Triples of the graphs in `deleting` are deleted. `seldom`: answers are asked for when a window closes, not at every
+    event. `each`: every event is matched by itself.
+    """
+
+    deleting: frozenset[Source] = frozenset()
+    seldom: bool = False
+    each: bool = False
+
+    def deletes(self, source: Source) -> bool:
+        """Whether edges of a graph are deleted; those that are derived where any are."""
+        return bool(self.deleting) if source == DERIVED else source in self.deleting
+
+
+def suited(path: SPathPlan, situation: Situation) -> SPathPlan:
+    """The path by the operator that a plain rule gives it, with the reason.
+
+    `columns` sets all roots of a product node together and is the fastest by far, however many ends of validity edges
+    have. But if the path has a closure, a deleted edge lets it find most of its cells again, where `rapq` finds the
+    subtrees below the edge. What is gone with its event is followed by what has least to forget, `spath`.
+    """
+    if situation.each or path.source.events:
+        return replace(path, operator="spath", reason="each event is matched by itself")
+    if situation.deletes(path.source) and longest_word(path.dfa) is None:
+        return replace(path, operator="rapq", reason="edges are deleted and the path has a closure")
+    reason = "a path without a closure is mended fast" if situation.deletes(path.source) else "no edge is deleted"
+    return replace(path, operator="columns", reason=reason)
+
+
+def with_suited_paths(plan: PhysicalPlan, situation: Situation) -> PhysicalPlan:
+    """The same plan with the operators that the rule gives its paths."""
+    return with_paths(plan, lambda path: suited(path, situation))
+
+
+def with_paths(plan: PhysicalPlan, changed: Callable[[SPathPlan], SPathPlan]) -> PhysicalPlan:
+    """The same plan with other paths for its own."""
+    plan = with_inputs(plan, lambda below: with_paths(below, changed))
     match plan:
         case SPathPlan():
-            return _cheapest([*_variants(plan, fixed)], model)
+            return changed(plan)
         case DerivedPathPlan(path):
-            return _cheapest([replace(plan, path=variant) for variant in _variants(path, fixed)], model)
+            return replace(plan, path=changed(path))
         case _:
             return plan
 
 
-def _variants(path: SPathPlan, fixed: PathOperator | None) -> list[SPathPlan]:
+def with_path_operator(plan: PhysicalPlan, operator: PathOperator) -> PhysicalPlan:
+    """The same plan with one operator for all paths, because somebody says so."""
+    return with_paths(plan, lambda path: replace(path, operator=operator, reason=""))
+
+
+def with_cheapest_paths(
+    plan: PhysicalPlan, model: CostModel, situation: Situation, fixed: PathOperator | None
+) -> PhysicalPlan:
+    """The same plan with the cheapest operator and direction for each path; `fixed` is an operator for all."""
+    plan = with_inputs(plan, lambda below: with_cheapest_paths(below, model, situation, fixed))
+    match plan:
+        case SPathPlan():
+            return _cheapest([*_variants(plan, situation, fixed)], model)
+        case DerivedPathPlan(path):
+            return _cheapest([replace(plan, path=variant) for variant in _variants(path, situation, fixed)], model)
+        case _:
+            return plan
+
+
+def _variants(path: SPathPlan, situation: Situation, fixed: PathOperator | None) -> list[SPathPlan]:
+    """A path by all operators that may be taken, the suited one first, from both ends if it has no constant."""
     ways = [path]
     if isinstance(path.root, Variable) and isinstance(path.target, Variable):
         ways.append(turned(path))
-    return [replace(way, operator=operator) for way in ways for operator in ([fixed] if fixed else _OPERATORS)]
+    if fixed is not None:
+        return [replace(way, operator=fixed, reason="") for way in ways]
+    first = suited(path, situation).operator
+    tree: PathOperator = "rapq" if situation.deletes(path.source) else "spath"
+    operators = dict.fromkeys((first, tree, *(("columns",) if not path.source.events else ())))
+    if situation.seldom and path.source != DERIVED:
+        operators["condense"] = None
+    return [replace(way, operator=operator, reason="it costs least") for way in ways for operator in operators]
 
 
 def _cheapest(variants: list[PhysicalPlan], model: CostModel) -> PhysicalPlan:

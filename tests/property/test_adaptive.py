@@ -17,8 +17,9 @@ from spectra.engine import Engine
 from spectra.planner.adaptive import is_replaceable
 from spectra.planner.constants import Constants
 from spectra.planner.cost import CostModel
+from spectra.planner.path_choice import with_path_operator
 from spectra.planner.pattern_choice import with_pattern_operators
-from spectra.planner.physical import physical_plan, with_path_operator
+from spectra.planner.physical import physical_plan
 from spectra.planner.search import Alternative, Choice
 from tests.property.compare import batch_of, closed, differences, expected, lines_of_batches
 from tests.property.generate import Case
@@ -34,7 +35,7 @@ def other_plan(query: Query, rng: random.Random) -> Choice:
     plan = physical_plan(node)
     operator = rng.choice(("tpjoin", "siblings"))
     plan = with_pattern_operators(plan, operator, removals=demand(query.query, plan).removals)
-    plan = with_path_operator(plan, rng.choice(("spath", "rapq", "columns")))
+    plan = with_path_operator(plan, rng.choice(("spath", "rapq", "columns", "landmark")))
     return Choice(Alternative(node, CostModel({}, Constants()).estimate(plan), ()), (), True)
 
 

@@ -20,7 +20,7 @@ EDGE = "<urn:a> <urn:p> <urn:b> .\n"
 PATCH = f'TX .\nH time "1970-01-01T00:00:01Z"^^<http://www.w3.org/2001/XMLSchema#dateTime> .\nA {EDGE}TC .\n'
 
 
-@pytest.mark.parametrize(("path", "chosen"), [("auto", "spath"), *((name, name) for name in get_args(PathChoice)[1:])])
+@pytest.mark.parametrize(("path", "chosen"), [("auto", "columns"), *((name, name) for name in get_args(PathChoice)[1:])])
 def test_an_engine_takes_what_it_is_told(path, chosen):
     assert f"{chosen}(?x ?y)" in spectra.Engine(path=path).register(TEXT).explain()
 
@@ -30,7 +30,7 @@ def test_an_unknown_operator_is_refused():
         spectra.Engine(path="dijkstra")
 
 
-@pytest.mark.parametrize(("name", "chosen"), [("s.nt", "spath"), ("s.rdfp", "rapq"), ("s.rdfp.gz", "rapq")])
+@pytest.mark.parametrize(("name", "chosen"), [("s.nt", "columns"), ("s.rdfp", "rapq"), ("s.rdfp.gz", "rapq")])
 def test_streams_that_can_delete_are_followed_by_rapq(name, chosen, tmp_path, capsys):
     (tmp_path / "q.rq").write_text(TEXT)
     content = {"s.nt": EDGE, "s.rdfp": PATCH, "s.rdfp.gz": PATCH}[name].encode()
@@ -42,3 +42,30 @@ def test_streams_that_can_delete_are_followed_by_rapq(name, chosen, tmp_path, ca
 def test_no_cores_are_refused() -> None:
     with pytest.raises(spectra.QueryError, match="cores must be 1 or more, not 0"):
         spectra.Engine(cores=0)
+
+
+def test_the_first_deletion_lets_another_operator_follow_closures() -> None:
+    engine = spectra.Engine()
+    query = engine.register(TEXT)
+    assert "columns, since no edge is deleted" in query.explain()
+    engine.push(EDGE, at=1000)
+    engine.push(deleted="<urn:b> <urn:p> <urn:a> .", at=1500)  # it was never there
+    assert "columns(?x ?y)" in query.explain()
+    engine.push(deleted=EDGE, at=2000)
+    assert "rapq, since edges are deleted and the path has a closure" in query.explain()
+    assert [change.op for change in engine.push(EDGE, at=3000)] == ["+"]
+
+
+def test_streams_that_are_said_to_delete() -> None:
+    assert "rapq(?x ?y)" in spectra.Engine(deleting=True).register(TEXT).explain()
+    assert "rapq(?x ?y)" in spectra.Engine(deleting=["urn:s"]).register(TEXT).explain()
+    assert "columns(?x ?y)" in spectra.Engine(deleting=["urn:other"]).register(TEXT).explain()
+    assert "columns(?" in spectra.Engine(deleting=True).register(TEXT.replace("+", "{2,3}")).explain()
+
+
+def test_operators_that_were_asked_for_stay() -> None:
+    engine = spectra.Engine(path="columns")
+    query = engine.register(TEXT)
+    engine.push(EDGE, at=1000)
+    engine.push(deleted=EDGE, at=2000)
+    assert "columns(?x ?y)" in query.explain()
