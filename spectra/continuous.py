@@ -162,6 +162,11 @@ class Query:
         if isinstance(self._report, ChangeReport):
             self._report.keyed = physical.keyed
 
+    @property
+    def trickles(self) -> bool:
+        """Whether there is a path whose pairs are found anew for every batch although little has changed."""
+        return any(path.kind == "condense" and path.plan.reason and path.trickles for path in self._paths)
+
     def follow_paths(self, chosen: Callable[[SPathPlan], SPathPlan]) -> None:
         """Go on with other operators for paths, between two batches; `chosen` gives a path with its operator.
 

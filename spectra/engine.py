@@ -28,14 +28,15 @@ from spectra.planner.optimise import graphs_of, optimise
 from spectra.planner.path_choice import Situation, suited, with_path_operator, with_suited_paths
 from spectra.planner.pattern_choice import PatternChoice, with_pattern_operators
 from spectra.planner.physical import physical_plan, wanted_triples, with_implicit_windows
-from spectra.planner.plans import PathChoice, PhysicalPlan, SPathPlan, ValuesPlan, sources
+from spectra.planner.plans import PathChoice, PhysicalPlan, ValuesPlan, sources
 from spectra.planner.search import Choice
 from spectra.planner.statistics import NO_EDGES, LabelStatistics, Statistics, measured
 from spectra.position import Position
 from spectra.reorder import EncodedEvents
+from spectra.report import Evaluations
 from spectra.sparql import parse_query
 from spectra.sparql.composed import in_order, makes_stream, producers_of
-from spectra.sparql.query import ContinuousQuery, Option, Policy, WindowKind
+from spectra.sparql.query import ContinuousQuery, Option, WindowKind
 from spectra.sparql.rspql import DEFAULT_NAME
 from spectra.static import read_static
 from spectra.streams.contract import EventSource
@@ -112,6 +113,8 @@ class Engine:
         self.known: Statistics = dict(statistics or {})
         self._measure = measure
         self._adaptive = adaptive
+        # queries that get their events bit by bit
+        self._trickling: set[str] = set()
         # triples that have come since plans were looked at
         self._fresh = 0
         self.dictionary = Dictionary()
@@ -288,41 +291,45 @@ class Engine:
 
     def _situation(self, query: ContinuousQuery) -> Situation:
         """What decides between path operators."""
-        policy = query.report.policy
+        times = query.windows if all(window.spec.kind is WindowKind.TIME for window in query.windows) else ()
+        wait = Evaluations(query).shortest_wait
+        seldom = wait < FOREVER and not query.options and query.name not in self._trickling
         return Situation(
             frozenset(GraphSource(window.name) for window in query.windows if self._deletes(window.stream)),
-            seldom=policy in (Policy.ON_WINDOW_CLOSE, Policy.PERIODIC),
+            {GraphSource(window.name): window.spec.range / wait for window in times if seldom},
             each=query.by_event,
         )
 
     def _deletes(self, stream: str) -> bool:
-        return self.deleting if isinstance(self.deleting, bool) else stream in self.deleting
-
-    def _meet_deletions(self) -> None:
-        """Let paths be followed by what suits streams of which triples are deleted, from the first of them on."""
-        if isinstance(self.deleting, bool) and self.deleting:
-            return
-        streams = {state.stream for timeline in self.timelines for state in timeline.windows if state.views.deleted}
-        self.expect_deletions(streams)
+        if isinstance(self.deleting, bool):
+            return self.deleting
+        return stream in self.deleting or (stream == ANY_STREAM and bool(self.deleting))
 
     def expect_deletions(self, streams: Collection[str]) -> None:
         """Triples of these streams are deleted from now on; between two batches."""
         if self.deleting is True or self._path != "auto":
             return
         met = set(streams) - (self.deleting or set())
-        if not met:
-            return
-        self.deleting = {*(self.deleting or ()), *met}
-        for query in self.queries:
-            if met.isdisjoint(query.streams) or Option.SIMPLE_PATHS in query.query.options:
-                continue
+        if met:
+            self.deleting = {*(self.deleting or ()), *met}
+            for query in self.queries:
+                if not met.isdisjoint(query.streams) or ANY_STREAM in query.streams:
+                    self._follow_suited(query)
+
+    def _follow_suited(self, query: Query) -> None:
+        """Let the paths of a query be followed by what suits them now, between two batches."""
+        if Option.SIMPLE_PATHS not in query.query.options:
             situation = self._situation(query.query)
+            query.follow_paths(lambda path: suited(path, situation) if path.reason else path)
 
-            def chosen(path: SPathPlan, situation: Situation = situation) -> SPathPlan:
-                # what is found anew for every answer has nothing to be mended
-                return path if path.operator == "condense" else suited(path, situation)
-
-            query.follow_paths(chosen)
+    def _review(self) -> None:
+        """Let other operators follow paths where streams are not as they were taken to be; between two batches."""
+        windows = [state for timeline in self.timelines for state in timeline.windows]
+        self.expect_deletions([state.stream for state in windows if state.views.deleted])
+        for query in self.queries:
+            if query.trickles:
+                self._trickling.add(query.name)
+                self._follow_suited(query)
 
     def _free_name(self) -> str:
         """A name for a plain query that is not taken."""
@@ -515,6 +522,7 @@ class Engine:
         """
         times, owner = arrival_order(batches)
         encoded = [(batch, self._encoded(batch)) for batch in batches]
+        self.expect_deletions([batch.stream for batch, events in encoded if events.sign.min(initial=1) < 0])
         told: list[ChangeBatch] = []
         for timeline in self._timelines.values():
             late = timeline.reorder.late(times)
@@ -600,7 +608,7 @@ class Engine:
     # --- what it takes ------------------------------------------------------------------------
 
     def _after_portion(self) -> None:
-        self._meet_deletions()
+        self._review()
         self._check_limit()
 
     def _check_limit(self) -> None:

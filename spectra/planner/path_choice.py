@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from math import inf
 
 from spectra.algebra.nodes import Source
 from spectra.automata import longest_word
@@ -22,16 +23,20 @@ from spectra.sparql.syntax import Variable
 _MARGIN = 0.8
 
 
+#: So few evaluations while an edge is in the window, and the pairs are better found anew for each of them.
+_FEW_EVALUATIONS = 20
+
+
 @dataclass(frozen=True, slots=True)
 class Situation:
     """What decides between operators beside costs.
 
-    Triples of the graphs in `deleting` are deleted. `seldom`: answers are asked for when a window closes, not at every
-    event. `each`: every event is matched by itself.
+    Triples of the graphs in `deleting` are deleted. `evaluations` has how many evaluations there are while an edge of
+    a window is valid; any number in a window that it does not have. `each`: every event is matched by itself.
     """
 
     deleting: frozenset[Source] = frozenset()
-    seldom: bool = False
+    evaluations: Mapping[Source, float] = field(default_factory=dict)
     each: bool = False
 
     def deletes(self, source: Source) -> bool:
@@ -42,12 +47,18 @@ class Situation:
 def suited(path: SPathPlan, situation: Situation) -> SPathPlan:
     """The path by the operator that a plain rule gives it, with the reason.
 
-    `columns` sets all roots of a product node together and is the fastest by far, however many ends of validity edges
-    have. But if the path has a closure, a deleted edge lets it find most of its cells again, where `rapq` finds the
-    subtrees below the edge. What is gone with its event is followed by what has least to forget, `spath`.
+    `condense` finds all pairs anew, and is the fastest where answers are asked for seldom. Of those that go on from
+    what there was, `columns` sets all roots of a product node together and is the fastest by far, however many ends of
+    validity edges have. But if the path has a closure, a deleted edge lets it find most of its cells again, where
+    `rapq` finds the subtrees below the edge. What is gone with its event is followed by what has least to forget,
+    `spath`.
     """
     if situation.each or path.source.events:
         return replace(path, operator="spath", reason="each event is matched by itself")
+    evaluations = situation.evaluations.get(path.source, inf)
+    if evaluations <= _FEW_EVALUATIONS and len(path.variables) == 2:
+        reason = f"there are {evaluations:,.3g} evaluations while an edge is valid"
+        return replace(path, operator="condense", reason=reason)
     if situation.deletes(path.source) and longest_word(path.dfa) is None:
         return replace(path, operator="rapq", reason="edges are deleted and the path has a closure")
     reason = "a path without a closure is mended fast" if situation.deletes(path.source) else "no edge is deleted"
@@ -99,8 +110,8 @@ def _variants(path: SPathPlan, situation: Situation, fixed: PathOperator | None)
         return [replace(way, operator=fixed, reason="") for way in ways]
     first = suited(path, situation).operator
     tree: PathOperator = "rapq" if situation.deletes(path.source) else "spath"
-    operators = dict.fromkeys((first, tree, *(("columns",) if not path.source.events else ())))
-    if situation.seldom and path.source != DERIVED:
+    operators = dict.fromkeys((first, tree, "columns"))
+    if path.source in situation.evaluations:
         operators["condense"] = None
     return [replace(way, operator=operator, reason="it costs least") for way in ways for operator in operators]
 

@@ -20,7 +20,9 @@ EDGE = "<urn:a> <urn:p> <urn:b> .\n"
 PATCH = f'TX .\nH time "1970-01-01T00:00:01Z"^^<http://www.w3.org/2001/XMLSchema#dateTime> .\nA {EDGE}TC .\n'
 
 
-@pytest.mark.parametrize(("path", "chosen"), [("auto", "columns"), *((name, name) for name in get_args(PathChoice)[1:])])
+@pytest.mark.parametrize(
+    ("path", "chosen"), [("auto", "columns"), *((name, name) for name in get_args(PathChoice)[1:])]
+)
 def test_an_engine_takes_what_it_is_told(path, chosen):
     assert f"{chosen}(?x ?y)" in spectra.Engine(path=path).register(TEXT).explain()
 
@@ -49,7 +51,6 @@ def test_the_first_deletion_lets_another_operator_follow_closures() -> None:
     query = engine.register(TEXT)
     assert "columns, since no edge is deleted" in query.explain()
     engine.push(EDGE, at=1000)
-    engine.push(deleted="<urn:b> <urn:p> <urn:a> .", at=1500)  # it was never there
     assert "columns(?x ?y)" in query.explain()
     engine.push(deleted=EDGE, at=2000)
     assert "rapq, since edges are deleted and the path has a closure" in query.explain()
@@ -69,3 +70,31 @@ def test_operators_that_were_asked_for_stay() -> None:
     engine.push(EDGE, at=1000)
     engine.push(deleted=EDGE, at=2000)
     assert "columns(?x ?y)" in query.explain()
+
+
+def test_answers_that_are_asked_for_seldom() -> None:
+    def explained(brackets: str, where: str = "?x <urn:p>+ ?y", **options: bool) -> str:
+        window = f"FROM NAMED WINDOW <urn:w> ON <urn:s> [{brackets}]"
+        text = f"REGISTER CHANGES <urn:q> AS SELECT * {window} WHERE {{ WINDOW <urn:w> {{ {where} }} }}"
+        return spectra.Engine(**options).register(text).explain()
+
+    close = "RANGE 10s STEP 1s REPORT ON_WINDOW_CLOSE"
+    assert "condense, since there are 10 evaluations while an edge is valid" in explained(close)
+    assert "condense(" in explained(close, deleting=True)
+    assert "condense(" in explained("RANGE 10s STEP 1s REPORT PERIODIC 5s")
+    assert "columns(" in explained("RANGE 10s STEP 100ms REPORT ON_WINDOW_CLOSE")
+    assert "columns(" in explained(close, "<urn:a> <urn:p>+ ?y")
+    assert "columns(" in explained("ELEMENTS 10 STEP 1 REPORT ON_WINDOW_CLOSE")
+    assert "columns(" in explained("RANGE 10s STEP 1s")
+
+
+def test_what_comes_bit_by_bit_is_not_found_anew_each_time() -> None:
+    engine = spectra.Engine()
+    query = engine.register(TEXT.replace("[RANGE PT10S]", "[RANGE 10s STEP 1s REPORT ON_WINDOW_CLOSE]"))
+    engine.push("".join(f"<urn:v{n}> <urn:p> <urn:v{n + 1}> .\n" for n in range(40)), at=0)
+    for number in range(20):
+        assert "condense(" in query.explain() or number >= 15
+        engine.push(f"<urn:w{number}> <urn:p> <urn:v0> .", at=1 + number)
+    assert "columns(" in query.explain()
+    found = engine.advance(1000)
+    assert len(found) == 40 * 41 // 2 + 20 * 41

@@ -9,6 +9,9 @@ from spectra.operators.contract import Deltas, Operator
 from spectra.planner.plans import PathOperator, SPathPlan
 from spectra.views.view import WindowViews
 
+#: Batches of which on average less than one in so many edges of the window changes are small, once there were some.
+_LITTLE, _LEAST_BATCHES = 16, 16
+
 
 class Replaceable:
     """What the present operator of a path tells; `make` makes one of another kind over the same `views`."""
@@ -19,6 +22,8 @@ class Replaceable:
         self.kind: PathOperator = plan.operator
         self._make = make
         self._begun = False
+        # what the present operator has been given
+        self._batches, self._entries = 0, 0
         self.source = make(plan.operator)
         self.variables = self.source.variables
 
@@ -34,6 +39,7 @@ class Replaceable:
         other.process()
         self.views.vacuum()
         self.source, self.kind = other, kind
+        self._batches, self._entries = 0, 0
 
     @property
     def counters(self) -> dict[str, int]:
@@ -45,7 +51,14 @@ class Replaceable:
         return self.source.initial(at)
 
     def process(self) -> Deltas:
+        self._batches += 1
+        self._entries += self.views.log.entries
         return self.source.process()
+
+    @property
+    def trickles(self) -> bool:
+        """Whether the window changes little from batch to batch, so that nothing should be found anew for each."""
+        return self._batches >= _LEAST_BATCHES and _LITTLE * self._entries < self._batches * self.views.live
 
     def current(self, at: int) -> Deltas:
         return self.source.current(at)
