@@ -27,7 +27,9 @@ from spectra.operators.path.replaceable import Replaceable
 from spectra.operators.path.rspq import PATH_BUDGET
 from spectra.operators.relational.implicit import Implicit
 from spectra.operators.relational.now import Evaluated
-from spectra.planner.path_choice import with_paths
+from spectra.planner.adaptive import is_same_but_for_paths, path_key, paths_of
+from spectra.planner.cost import ObservedPath
+from spectra.planner.path_choice import Situation, with_paths
 from spectra.planner.physical import explain_physical
 from spectra.planner.plans import PhysicalPlan, SPathPlan
 from spectra.planner.search import Choice
@@ -124,6 +126,7 @@ class Query:
         # whether another plan may take over, and what was known when the present one was made
         self.adapts = False
         self.planned_with: Mapping[Source, GraphStatistics] = {}
+        self.situation = Situation()
 
     def _built(self, physical: PhysicalPlan) -> Operator:
         if self.measured is not None:
@@ -150,6 +153,11 @@ class Query:
         What they tell of that has been told before.
         """
         physical = choice.best.estimate.plan
+        if is_same_but_for_paths(self.physical, physical):
+            chosen = {path_key(path): path for path in paths_of(physical)}
+            self.follow_paths(lambda path: chosen[path_key(path)])
+            self.choice = choice
+            return
         operator = self._built(physical)
         for views in self._views.values():
             views.replay()
@@ -166,6 +174,11 @@ class Query:
     def trickles(self) -> bool:
         """Whether there is a path whose pairs are found anew for every batch although little has changed."""
         return any(path.kind == "condense" and path.plan.reason and path.trickles for path in self._paths)
+
+    def observe(self) -> dict[ObservedPath, float]:
+        """How many pairs an edge led to, for each of the paths of which that can be said again."""
+        seen = {(path.plan.source, path.plan.path): path.pairs_per_edge() for path in self._paths}
+        return {path: pairs for path, pairs in seen.items() if pairs is not None}
 
     def follow_paths(self, chosen: Callable[[SPathPlan], SPathPlan]) -> None:
         """Go on with other operators for paths, between two batches; `chosen` gives a path with its operator.

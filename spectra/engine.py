@@ -22,7 +22,7 @@ from spectra.continuous import Query, demand
 from spectra.dictionary.dictionary import Dictionary
 from spectra.dictionary.hashing import hash_text
 from spectra.errors import QueryError, ResourceError, UnsupportedError
-from spectra.planner.adaptive import has_drifted, takes_over
+from spectra.planner.adaptive import has_drifted, observed_drifts, takes_over
 from spectra.planner.division import divided, division, sees_everything
 from spectra.planner.optimise import graphs_of, optimise
 from spectra.planner.path_choice import Situation, suited, with_path_operator, with_suited_paths
@@ -211,6 +211,7 @@ class Engine:
         )
         registered.adapts = plan is None and shard is None
         registered.planned_with = graphs_of(query, self.known)
+        registered.situation = self._situation(query)
         for window_name, state in states.items():
             for source_ in (GraphSource(window_name), GraphSource(window_name, events=True)):
                 patterns, everything = wanted_triples(physical, source_)
@@ -233,9 +234,11 @@ class Engine:
     def _choice(self, query: ContinuousQuery, logical: Node) -> Choice | None:
         """The plan by what is known of the streams; what was given counts more than what was seen."""
         known = {**self.label_statistics(), **self.known} if self.events else self.known
-        return self._optimised(query, logical, known) if known else None
+        return self._optimised(query, logical, known, self._situation(query)) if known else None
 
-    def _optimised(self, query: ContinuousQuery, logical: Node, known: Statistics) -> Choice | None:
+    def _optimised(
+        self, query: ContinuousQuery, logical: Node, known: Statistics, situation: Situation
+    ) -> Choice | None:
         return optimise(
             query,
             logical,
@@ -243,7 +246,7 @@ class Engine:
             removals=demand(query, physical_plan(logical)).removals,
             pattern=self._pattern,
             path=None if self._path == "auto" else self._path,
-            situation=self._situation(query),
+            situation=situation,
             lazy=self._lazy,
         )
 
@@ -258,13 +261,19 @@ class Engine:
         self._fresh = 0
         known = self.label_statistics()
         for query in self.queries:
-            graphs = graphs_of(query.query, known)
-            if not (query.adapts and query.began and has_drifted(graphs, query.planned_with)):
+            if not (query.adapts and query.began):
+                continue
+            graphs, observed = graphs_of(query.query, known), query.observe()
+            before = query.situation.observed
+            query.situation = replace(self._situation(query.query), observed={**before, **observed})
+            if not (has_drifted(graphs, query.planned_with) or observed_drifts(observed, before)):
+                query.situation = replace(query.situation, observed=before)
                 continue
             query.planned_with = graphs
-            choice = self._optimised(query.query, query.logical, known)
+            choice = self._optimised(query.query, query.logical, known, query.situation)
             removals = demand(query.query, query.physical).removals
-            if choice is not None and takes_over(choice, query.physical, graphs, removals=removals):
+            model = query.situation.model(graphs)
+            if choice is not None and takes_over(choice, query.physical, model, removals=removals):
                 query.replan(choice)
 
     def _planned(
@@ -298,6 +307,7 @@ class Engine:
             frozenset(GraphSource(window.name) for window in query.windows if self._deletes(window.stream)),
             {GraphSource(window.name): window.spec.range / wait for window in times if seldom},
             each=query.by_event,
+            wait=wait / 1000 if seldom and times else 0.0,
         )
 
     def _deletes(self, stream: str) -> bool:

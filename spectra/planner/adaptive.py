@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from spectra.algebra.nodes import Source
-from spectra.planner.constants import constants
-from spectra.planner.cost import CostModel
+from spectra.planner.cost import CostModel, ObservedPath
+from spectra.planner.path_choice import with_path_operator, with_paths
 from spectra.planner.physical import wanted_triples
 from spectra.planner.plans import (
     DrawnPlan,
@@ -18,11 +18,13 @@ from spectra.planner.plans import (
     NowPlan,
     PhysicalPlan,
     SlicePlan,
+    SPathPlan,
     inputs,
     sources,
 )
 from spectra.planner.search import Choice
 from spectra.planner.statistics import ALL, GraphStatistics
+from spectra.sparql.syntax import PathExpression, Term
 
 #: A label has changed when it is there, or arrives, so many times as often as it did, or as seldom.
 _DRIFT = 2.0
@@ -46,15 +48,40 @@ def _graph_has_drifted(now: GraphStatistics, then: GraphStatistics) -> bool:
     return False
 
 
-def takes_over(
-    choice: Choice, current: PhysicalPlan, graphs: Mapping[Source, GraphStatistics], *, removals: bool
-) -> bool:
+def takes_over(choice: Choice, current: PhysicalPlan, model: CostModel, *, removals: bool) -> bool:
     """Whether the chosen plan is worth its while, and can be put in the place of the current one."""
     other = choice.best.estimate.plan
-    if other == current or not is_replaceable(current, other):
+    if other == current or not (is_same_but_for_paths(current, other) or is_replaceable(current, other)):
         return False
-    cost = CostModel(graphs, constants()).estimate(current, removals=removals).cost
+    cost = model.estimate(current, removals=removals).cost
     return choice.best.estimate.cost < _MARGIN * cost
+
+
+def is_same_but_for_paths(current: PhysicalPlan, other: PhysicalPlan) -> bool:
+    """Whether two plans differ only in the operators that follow paths, from the same ends."""
+    return with_path_operator(current, "spath") == with_path_operator(other, "spath")
+
+
+def path_key(path: SPathPlan) -> tuple[Source, Term, Term, PathExpression, bool]:
+    """What a path is, whatever follows it."""
+    return path.source, path.root, path.target, path.path, path.backward
+
+
+def paths_of(plan: PhysicalPlan) -> list[SPathPlan]:
+    """The paths of a plan."""
+    found: list[SPathPlan] = []
+
+    def note(path: SPathPlan) -> SPathPlan:
+        found.append(path)
+        return path
+
+    with_paths(plan, note)
+    return found
+
+
+def observed_drifts(now: Mapping[ObservedPath, float], then: Mapping[ObservedPath, float]) -> bool:
+    """Whether an edge leads to clearly more or fewer pairs than when the plan was made."""
+    return any(max(seen, then.get(path, 0.0)) > _DRIFT * min(seen, then.get(path, 0.0)) for path, seen in now.items())
 
 
 def is_replaceable(current: PhysicalPlan, other: PhysicalPlan) -> bool:

@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from spectra.algebra.nodes import Node, Source
-from spectra.planner.constants import constants
-from spectra.planner.cost import CostModel
 from spectra.planner.path_choice import Situation, with_cheapest_paths
 from spectra.planner.pattern_choice import PatternChoice, with_pattern_operators
 from spectra.planner.physical import physical_plan, wanted_triples
@@ -82,11 +80,12 @@ def optimise(
     if query.by_event or query.options or not is_known(physical_plan(logical), graphs):
         return None
     counted = [Source(window.name) for window in query.windows if window.spec.kind is WindowKind.COUNT]
-    model = CostModel(graphs, constants())
+    situation = situation or Situation()
+    model = situation.model(graphs)
 
     def operators(plan: PhysicalPlan) -> PhysicalPlan:
         plan = with_pattern_operators(plan, pattern, removals=removals, counted=counted, lazy=lazy)
-        return with_cheapest_paths(plan, model, situation or Situation(), path)
+        return with_cheapest_paths(plan, model, situation, path)
 
     search = Search(model, operators)
     found = search.choose(logical, removals=removals)

@@ -8,7 +8,8 @@ from math import inf
 
 from spectra.algebra.nodes import Source
 from spectra.automata import longest_word
-from spectra.planner.cost import CostModel
+from spectra.planner.constants import constants
+from spectra.planner.cost import CostModel, ObservedPath
 from spectra.planner.physical import DERIVED, turned
 from spectra.planner.plans import (
     DerivedPathPlan,
@@ -17,6 +18,7 @@ from spectra.planner.plans import (
     SPathPlan,
     with_inputs,
 )
+from spectra.planner.statistics import GraphStatistics
 from spectra.sparql.syntax import Variable
 
 #: Another one than the first must be so much cheaper.
@@ -32,12 +34,19 @@ class Situation:
     """What decides between operators beside costs.
 
     Triples of the graphs in `deleting` are deleted. `evaluations` has how many evaluations there are while an edge of
-    a window is valid; any number in a window that it does not have. `each`: every event is matched by itself.
+    a window is valid; any number in a window that it does not have. `each`: every event is matched by itself. `wait`
+    and `observed` are as in `CostModel`.
     """
 
     deleting: frozenset[Source] = frozenset()
     evaluations: Mapping[Source, float] = field(default_factory=dict)
     each: bool = False
+    wait: float = 0.0
+    observed: Mapping[ObservedPath, float] = field(default_factory=dict)
+
+    def model(self, graphs: Mapping[Source, GraphStatistics]) -> CostModel:
+        """The model of what plans cost, for graphs of which these statistics are known."""
+        return CostModel(graphs, constants(), self.wait, self.observed)
 
     def deletes(self, source: Source) -> bool:
         """Whether edges of a graph are deleted; those that are derived where any are."""
@@ -108,11 +117,14 @@ def _variants(path: SPathPlan, situation: Situation, fixed: PathOperator | None)
         ways.append(turned(path))
     if fixed is not None:
         return [replace(way, operator=fixed, reason="") for way in ways]
-    first = suited(path, situation).operator
-    tree: PathOperator = "rapq" if situation.deletes(path.source) else "spath"
-    operators = dict.fromkeys((first, tree, "columns"))
+    first = suited(path, situation)
+    operators: dict[PathOperator, None] = {first.operator: None}
     if path.source in situation.evaluations:
         operators["condense"] = None
+    if first.operator != "rapq":
+        operators |= dict.fromkeys(("columns", "spath"))
+    elif len(operators) == 1:
+        return [replace(way, operator="rapq", reason=first.reason) for way in ways]
     return [replace(way, operator=operator, reason="it costs least") for way in ways for operator in operators]
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
+
 from spectra.clock import NO_END
 from spectra.operators.contract import Deltas, Operator
 from spectra.planner.plans import PathOperator, SPathPlan
@@ -11,6 +13,9 @@ from spectra.views.view import WindowViews
 
 #: Batches of which on average less than one in so many edges of the window changes are small, once there were some.
 _LITTLE, _LEAST_BATCHES = 16, 16
+
+#: Edges after which the pairs that they led to say something.
+_LEAST_EDGES = 500
 
 
 class Replaceable:
@@ -24,6 +29,8 @@ class Replaceable:
         self._begun = False
         # what the present operator has been given
         self._batches, self._entries = 0, 0
+        # edges that have come in since somebody asked, and pairs that did
+        self._edges, self._pairs = 0, 0
         self.source = make(plan.operator)
         self.variables = self.source.variables
 
@@ -51,9 +58,21 @@ class Replaceable:
         return self.source.initial(at)
 
     def process(self) -> Deltas:
+        log = self.views.log
         self._batches += 1
-        self._entries += self.views.log.entries
-        return self.source.process()
+        self._entries += log.entries
+        deltas = self.source.process()
+        self._edges += int(np.count_nonzero(log.kind > 0))
+        self._pairs += int(np.count_nonzero(deltas.sign > 0))
+        return deltas
+
+    def pairs_per_edge(self) -> float | None:
+        """How many pairs came in for each edge since this was asked last, None where too few edges did."""
+        if self._edges < _LEAST_EDGES:
+            return None
+        found = self._pairs / self._edges
+        self._edges = self._pairs = 0
+        return found
 
     @property
     def trickles(self) -> bool:
