@@ -33,7 +33,7 @@ from spectra.planner.path_choice import Situation, with_paths
 from spectra.planner.physical import explain_physical
 from spectra.planner.plans import PhysicalPlan, SPathPlan
 from spectra.planner.search import Choice
-from spectra.planner.statistics import GraphStatistics
+from spectra.planner.statistics import edges_by_label
 from spectra.report import AnswerReport, AskReport, ChangeReport, Evaluations, EventReport, Progress, Told, report_for
 from spectra.sparql.composed import makes_stream
 from spectra.sparql.query import ContinuousQuery, Form, Option, OutputOperator, Policy
@@ -123,9 +123,10 @@ class Query:
         self._listeners: list[tuple[asyncio.AbstractEventLoop, asyncio.Queue[Change | None]]] = []
         self.removed = False
         self.reported = 0
-        # whether another plan may take over, and what was known when the present one was made
-        self.adapts = False
-        self.planned_with: Mapping[Source, GraphStatistics] = {}
+        # whether another plan may take over, also one that rules have rewritten, and what there was when the present
+        # one was made
+        self.adapts, self.rewritable = False, False
+        self.planned_with: Mapping[tuple[Source, str], float] = {}
         self.situation = Situation()
 
     def _built(self, physical: PhysicalPlan) -> Operator:
@@ -174,6 +175,12 @@ class Query:
     def trickles(self) -> bool:
         """Whether there is a path whose pairs are found anew for every batch although little has changed."""
         return any(path.kind == "condense" and path.plan.reason and path.trickles for path in self._paths)
+
+    def edges_held(self) -> dict[tuple[Source, str], float]:
+        """How many edges of each label its windows hold."""
+        texts = self._dictionary.canonical_texts
+        found = {source: edges_by_label(views, texts) for source, views in self._views.items() if not source.static}
+        return {(source, label): count for source, labels in found.items() for label, count in labels.items()}
 
     def observe(self) -> dict[ObservedPath, float]:
         """How many pairs an edge led to, for each of the paths of which that can be said again."""

@@ -22,7 +22,7 @@ from spectra.continuous import Query, demand
 from spectra.dictionary.dictionary import Dictionary
 from spectra.dictionary.hashing import hash_text
 from spectra.errors import QueryError, ResourceError, UnsupportedError
-from spectra.planner.adaptive import has_drifted, observed_drifts, takes_over
+from spectra.planner.adaptive import has_drifted, held_by, takes_over
 from spectra.planner.division import divided, division, sees_everything
 from spectra.planner.optimise import graphs_of, optimise
 from spectra.planner.path_choice import Situation, suited, with_path_operator, with_suited_paths
@@ -50,8 +50,8 @@ from spectra.views.summary import Summary
 if TYPE_CHECKING:
     import pyarrow
 
-#: Plans are looked at anew after so many triples at least.
-_LEAST_FRESH = 2000
+#: Plans are looked at anew after so many triples at least, and after so many times as many as the windows hold at most.
+_LEAST_FRESH, _MOST_PATIENCE = 4000, 16
 
 
 class Engine:
@@ -77,8 +77,8 @@ class Engine:
     statistics : mapping, optional
         What is known of the streams, as `statistics()["labels"]` gives it: plans are chosen by their cost.
     adaptive : bool
-        Let another plan take over when what the windows hold has come to differ from what a plan was made for. It never
-        changes an answer.
+        Let another plan take over when what the windows hold differs from what a plan was made for. It never changes
+        an answer.
     measure : bool
         Let every operator note how long it takes, for EXPLAIN ANALYZE.
     """
@@ -94,7 +94,7 @@ class Engine:
         path_budget: int | None = None,
         cores: int = 1,
         statistics: Statistics | None = None,
-        adaptive: bool = False,
+        adaptive: bool = True,
         measure: bool = False,
     ) -> None:
         for kind, name, choices in (("pattern", pattern, PatternChoice), ("path", path, PathChoice)):
@@ -116,7 +116,7 @@ class Engine:
         # queries that get their events bit by bit
         self._trickling: set[str] = set()
         # triples that have come since plans were looked at
-        self._fresh = 0
+        self._fresh, self._patience = 0, 1
         self.dictionary = Dictionary()
         self.quarantine = Quarantine()
         self.events = 0
@@ -210,7 +210,8 @@ class Engine:
             measure=self._measure,
         )
         registered.adapts = plan is None and shard is None
-        registered.planned_with = graphs_of(query, self.known)
+        registered.rewritable = choice is not None
+        registered.planned_with = held_by(graphs_of(query, self.known))
         registered.situation = self._situation(query)
         for window_name, state in states.items():
             for source_ in (GraphSource(window_name), GraphSource(window_name, events=True)):
@@ -237,7 +238,13 @@ class Engine:
         return self._optimised(query, logical, known, self._situation(query)) if known else None
 
     def _optimised(
-        self, query: ContinuousQuery, logical: Node, known: Statistics, situation: Situation
+        self,
+        query: ContinuousQuery,
+        logical: Node,
+        known: Statistics,
+        situation: Situation,
+        *,
+        rewrite: bool = True,
     ) -> Choice | None:
         return optimise(
             query,
@@ -248,33 +255,41 @@ class Engine:
             path=None if self._path == "auto" else self._path,
             situation=situation,
             lazy=self._lazy,
+            rewrite=rewrite,
         )
 
     def _adapt(self, triples: int) -> None:
-        """Look at the plans anew, once as many triples have come as there are in the windows; so many more have."""
+        """Look at the plans anew, once as many triples have come as there are in the windows; so many more have.
+
+        Where nothing has changed it is done more seldom.
+        """
         if not self._adaptive:
             return
         self._fresh += triples
         live = sum(state.views.live for timeline in self._timelines.values() for state in timeline.windows)
-        if self._fresh < max(live, _LEAST_FRESH):
+        if self._fresh < self._patience * max(live, _LEAST_FRESH):
             return
         self._fresh = 0
-        known = self.label_statistics()
+        self._patience = min(2 * self._patience, _MOST_PATIENCE)
         for query in self.queries:
-            if not (query.adapts and query.began):
-                continue
-            graphs, observed = graphs_of(query.query, known), query.observe()
-            before = query.situation.observed
-            query.situation = replace(self._situation(query.query), observed={**before, **observed})
-            if not (has_drifted(graphs, query.planned_with) or observed_drifts(observed, before)):
-                query.situation = replace(query.situation, observed=before)
-                continue
-            query.planned_with = graphs
-            choice = self._optimised(query.query, query.logical, known, query.situation)
-            removals = demand(query.query, query.physical).removals
-            model = query.situation.model(graphs)
-            if choice is not None and takes_over(choice, query.physical, model, removals=removals):
-                query.replan(choice)
+            if query.adapts and query.began:
+                self._adapt_query(query)
+
+    def _adapt_query(self, query: Query) -> None:
+        """Let another plan take over if what there is differs from what the present one was made for."""
+        held, observed = query.edges_held(), query.observe()
+        before = query.situation.observed
+        if not (has_drifted(held, query.planned_with) or has_drifted({**before, **observed}, before)):
+            return
+        self._patience = 1
+        known = self.label_statistics()
+        query.planned_with = held
+        query.situation = replace(self._situation(query.query), observed={**before, **observed})
+        # what was planned by rule, for want of statistics, is rewritten by nothing less than statistics that are given
+        choice = self._optimised(query.query, query.logical, known, query.situation, rewrite=query.rewritable)
+        graphs, removals = graphs_of(query.query, known), demand(query.query, query.physical).removals
+        if choice is not None and takes_over(choice, query.physical, query.situation, graphs, removals=removals):
+            query.replan(choice)
 
     def _planned(
         self, query: ContinuousQuery, physical: PhysicalPlan, shard: tuple[int, int] | None
@@ -550,7 +565,6 @@ class Engine:
             limit = timeline.reorder.watermark if complete else timeline.reorder.watermark - 1
             told += timeline.process(limit, limit if complete else None)
         self.dictionary.reclaim()
-        self._adapt(sum(len(batch.sign) for batch in batches))
         return told
 
     def _encoded(self, batch: EventBatch) -> EncodedEvents:
@@ -617,8 +631,9 @@ class Engine:
 
     # --- what it takes ------------------------------------------------------------------------
 
-    def _after_portion(self) -> None:
+    def _after_portion(self, triples: int) -> None:
         self._review()
+        self._adapt(triples)
         self._check_limit()
 
     def _check_limit(self) -> None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import TypeVar
 
 from spectra.algebra.nodes import Source
-from spectra.planner.cost import CostModel, ObservedPath
-from spectra.planner.path_choice import with_path_operator, with_paths
+from spectra.planner.path_choice import Situation, with_path_operator, with_paths
 from spectra.planner.physical import wanted_triples
 from spectra.planner.plans import (
     DrawnPlan,
@@ -26,35 +26,48 @@ from spectra.planner.search import Choice
 from spectra.planner.statistics import ALL, GraphStatistics
 from spectra.sparql.syntax import PathExpression, Term
 
-#: A label has changed when it is there, or arrives, so many times as often as it did, or as seldom.
+#: A label has changed when there are so many times as many edges of it as there were, or as few.
 _DRIFT = 2.0
 
 #: To build the state of another plan takes time, too: it must be so much cheaper.
 _MARGIN = 0.8
 
 
-def has_drifted(now: Mapping[Source, GraphStatistics], then: Mapping[Source, GraphStatistics]) -> bool:
-    """Whether a label arrives, or is there, clearly more or less often than when the plan was made."""
-    return any(_graph_has_drifted(graph, then.get(source, {})) for source, graph in now.items())
+_Key = TypeVar("_Key")
 
 
-def _graph_has_drifted(now: GraphStatistics, then: GraphStatistics) -> bool:
-    for label in (now.keys() | then.keys()) - {ALL}:
-        if label not in now or label not in then:
-            return True
-        for new, old in ((now[label].rate, then[label].rate), (now[label].live, then[label].live)):
-            if max(new, old) > _DRIFT * min(new, old):
-                return True
-    return False
+def has_drifted(now: Mapping[_Key, float], then: Mapping[_Key, float]) -> bool:
+    """Whether there is clearly more or less of anything than when the plan was made."""
+    pairs = ((now.get(key, 0.0), then.get(key, 0.0)) for key in now.keys() | then.keys())
+    return any(max(pair) > _DRIFT * min(pair) for pair in pairs)
 
 
-def takes_over(choice: Choice, current: PhysicalPlan, model: CostModel, *, removals: bool) -> bool:
+def held_by(graphs: Mapping[Source, GraphStatistics]) -> dict[tuple[Source, str], float]:
+    """How many edges of each label there are at an instant, as far as that is known."""
+    return {
+        (source, label): figures.live
+        for source, graph in graphs.items()
+        for label, figures in graph.items()
+        if label != ALL
+    }
+
+
+def takes_over(
+    choice: Choice,
+    current: PhysicalPlan,
+    situation: Situation,
+    graphs: Mapping[Source, GraphStatistics],
+    *,
+    removals: bool,
+) -> bool:
     """Whether the chosen plan is worth its while, and can be put in the place of the current one."""
     other = choice.best.estimate.plan
-    if other == current or not (is_same_but_for_paths(current, other) or is_replaceable(current, other)):
+    same = is_same_but_for_paths(current, other)
+    if other == current or not (same or is_replaceable(current, other)):
         return False
-    cost = model.estimate(current, removals=removals).cost
-    return choice.best.estimate.cost < _MARGIN * cost
+    model = situation.model(graphs, observed=same)
+    new, old = (model.estimate(plan, removals=removals).cost for plan in (other, current))
+    return new < _MARGIN * old
 
 
 def is_same_but_for_paths(current: PhysicalPlan, other: PhysicalPlan) -> bool:
@@ -77,11 +90,6 @@ def paths_of(plan: PhysicalPlan) -> list[SPathPlan]:
 
     with_paths(plan, note)
     return found
-
-
-def observed_drifts(now: Mapping[ObservedPath, float], then: Mapping[ObservedPath, float]) -> bool:
-    """Whether an edge leads to clearly more or fewer pairs than when the plan was made."""
-    return any(max(seen, then.get(path, 0.0)) > _DRIFT * min(seen, then.get(path, 0.0)) for path, seen in now.items())
 
 
 def is_replaceable(current: PhysicalPlan, other: PhysicalPlan) -> bool:

@@ -44,9 +44,13 @@ class Situation:
     wait: float = 0.0
     observed: Mapping[ObservedPath, float] = field(default_factory=dict)
 
-    def model(self, graphs: Mapping[Source, GraphStatistics]) -> CostModel:
-        """The model of what plans cost, for graphs of which these statistics are known."""
-        return CostModel(graphs, constants(), self.wait, self.observed)
+    def model(self, graphs: Mapping[Source, GraphStatistics], *, observed: bool = True) -> CostModel:
+        """The model of what plans cost, for graphs of which these statistics are known.
+
+        What was observed of a path is of use to compare what follows that path. It says nothing of the parts of
+        another plan, which may be as wrongly estimated as the path was.
+        """
+        return CostModel(graphs, constants(), self.wait, self.observed if observed else {})
 
     def deletes(self, source: Source) -> bool:
         """Whether edges of a graph are deleted; those that are derived where any are."""
@@ -118,13 +122,9 @@ def _variants(path: SPathPlan, situation: Situation, fixed: PathOperator | None)
     if fixed is not None:
         return [replace(way, operator=fixed, reason="") for way in ways]
     first = suited(path, situation)
-    operators: dict[PathOperator, None] = {first.operator: None}
-    if path.source in situation.evaluations:
-        operators["condense"] = None
-    if first.operator != "rapq":
-        operators |= dict.fromkeys(("columns", "spath"))
-    elif len(operators) == 1:
-        return [replace(way, operator="rapq", reason=first.reason) for way in ways]
+    if first.operator in ("condense", "rapq"):  # how often answers are asked for, or edges deleted, has decided
+        return [replace(way, operator=first.operator, reason=first.reason) for way in ways]
+    operators: tuple[PathOperator, ...] = ("columns", "spath")
     return [replace(way, operator=operator, reason="it costs least") for way in ways for operator in operators]
 
 

@@ -67,8 +67,11 @@ class Replaceable:
         return deltas
 
     def pairs_per_edge(self) -> float | None:
-        """How many pairs came in for each edge since this was asked last, None where too few edges did."""
-        if self._edges < _LEAST_EDGES:
+        """How many pairs came in for each edge since this was asked last, None where too few edges did.
+
+        `condense` does not know of those that come and go between evaluations.
+        """
+        if self._edges < _LEAST_EDGES or self.kind == "condense":
             return None
         found = self._pairs / self._edges
         self._edges = self._pairs = 0
