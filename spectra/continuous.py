@@ -172,6 +172,11 @@ class Query:
             self._report.keyed = physical.keyed
 
     @property
+    def has_paths(self) -> bool:
+        """Whether it has operators for paths that others could replace."""
+        return bool(self._paths)
+
+    @property
     def trickles(self) -> bool:
         """Whether there is a path whose pairs are found anew for every batch although little has changed."""
         return any(path.kind == "condense" and path.plan.reason and path.trickles for path in self._paths)

@@ -261,7 +261,7 @@ class Engine:
     def _adapt(self, triples: int) -> None:
         """Look at the plans anew, once as many triples have come as there are in the windows; so many more have.
 
-        Where nothing has changed it is done more seldom.
+        While no other plan takes over, it is done more and more seldom.
         """
         if not self._adaptive:
             return
@@ -272,7 +272,7 @@ class Engine:
         self._fresh = 0
         self._patience = min(2 * self._patience, _MOST_PATIENCE)
         for query in self.queries:
-            if query.adapts and query.began:
+            if query.adapts and query.began and (query.rewritable or query.has_paths):
                 self._adapt_query(query)
 
     def _adapt_query(self, query: Query) -> None:
@@ -281,7 +281,6 @@ class Engine:
         before = query.situation.observed
         if not (has_drifted(held, query.planned_with) or has_drifted({**before, **observed}, before)):
             return
-        self._patience = 1
         known = self.label_statistics()
         query.planned_with = held
         query.situation = replace(self._situation(query.query), observed={**before, **observed})
@@ -290,6 +289,7 @@ class Engine:
         graphs, removals = graphs_of(query.query, known), demand(query.query, query.physical).removals
         if choice is not None and takes_over(choice, query.physical, query.situation, graphs, removals=removals):
             query.replan(choice)
+            self._patience = 1
 
     def _planned(
         self, query: ContinuousQuery, physical: PhysicalPlan, shard: tuple[int, int] | None

@@ -76,7 +76,9 @@ _ONE = some(1.0)
 
 def limited(rate: float, live: float, values: Mapping[str, Values]) -> Characteristics:
     """Rows with no more values than there are rows."""
-    return Characteristics(rate, live, {n: replace(v, distinct=min(v.distinct, live)) for n, v in values.items()})
+    if any(value.distinct > live for value in values.values()):
+        values = {n: replace(v, distinct=live) if v.distinct > live else v for n, v in values.items()}
+    return Characteristics(rate, live, values)
 
 
 def ends(label: LabelStatistics, graph: GraphStatistics) -> tuple[Values, Values]:

@@ -62,6 +62,11 @@ class CostModel:
     prices: Constants
     wait: float = 0.0
     observed: Mapping[ObservedPath, float] = field(default_factory=dict)
+    # the same scans, patterns and paths are parts of many plans
+    _scans: dict[WScan, Characteristics] = field(default_factory=dict, compare=False, repr=False)
+    _patterns: dict[tuple[plans.TpJoinPlan, float], tuple[Characteristics, float]] = field(
+        default_factory=dict, compare=False, repr=False
+    )
     _paths: dict[tuple[object, ...], PathEstimate] = field(default_factory=dict, compare=False, repr=False)
 
     def estimate(self, plan: PhysicalPlan, *, removals: bool = True) -> Estimate:
@@ -76,7 +81,10 @@ class CostModel:
         prices = self.prices
         match plan:
             case plans.TpJoinPlan():
-                return self._pattern(plan, times)
+                key = plan, times
+                if key not in self._patterns:
+                    self._patterns[key] = self._pattern(plan, times)
+                return self._patterns[key]
             case plans.SPathPlan():
                 return self._path(plan, self.graphs.get(plan.source, {}), times)
             case plans.DerivedPathPlan(path, labels, _):
@@ -120,8 +128,8 @@ class CostModel:
 
     def _pattern(self, plan: plans.TpJoinPlan, times: float) -> tuple[Characteristics, float]:
         """Scans matched together: from each triple that comes, by look-ups for the other scans."""
-        graph, prices = self.graphs.get(plan.source, {}), self.prices
-        parts = [scanned(scan, graph) for scan in plan.scans]
+        prices = self.prices
+        parts = [self._scanned(scan) for scan in plan.scans]
         out = parts[0]
         for part in parts[1:]:
             out = joined(out, part)
@@ -142,10 +150,14 @@ class CostModel:
         carried = Characteristics(out.rate, out.live, {name: out.of(name) for name in plan.variables})
         return carried, own
 
+    def _scanned(self, scan: WScan) -> Characteristics:
+        if scan not in self._scans:
+            self._scans[scan] = scanned(scan, self.graphs.get(scan.source, {}))
+        return self._scans[scan]
+
     def _path(self, plan: plans.SPathPlan, graph: GraphStatistics, times: float) -> tuple[Characteristics, float]:
         prices = self.prices
         rooted, ended = not isinstance(plan.root, Variable), not isinstance(plan.target, Variable)
-        # the same path of a stream is a part of many plans
         key = (plan.source, plan.path, plan.backward, rooted, ended, tuple(graph.items()))
         if key not in self._paths:
             self._paths[key] = estimate_path(plan.dfa, graph, rooted=rooted, ended=ended)
