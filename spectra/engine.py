@@ -28,7 +28,7 @@ from spectra.planner.optimise import graphs_of, optimise
 from spectra.planner.path_choice import Situation, suited, with_path_operator, with_suited_paths
 from spectra.planner.pattern_choice import PatternChoice, with_pattern_operators
 from spectra.planner.physical import physical_plan, wanted_triples, with_implicit_windows
-from spectra.planner.plans import PathChoice, PhysicalPlan, ValuesPlan, sources
+from spectra.planner.plans import PathChoice, PhysicalPlan, SPathPlan, ValuesPlan, sources
 from spectra.planner.search import Choice
 from spectra.planner.statistics import NO_EDGES, LabelStatistics, Statistics, measured
 from spectra.position import Position
@@ -60,7 +60,8 @@ class Engine:
     Parameters
     ----------
     state_limit : int, optional
-        Most bytes that views and operators may take together; `ResourceError` beyond.
+        Most bytes that views and operators may take together; `ResourceError` beyond. Before that, paths are followed
+        by the operator that keeps least, `landmark`.
     pattern : {"auto", "tpjoin", "siblings", "recompute"}
         The operator that matches basic graph patterns: the one that suits each, or one for all.
     lazy : bool
@@ -637,6 +638,9 @@ class Engine:
         self._check_limit()
 
     def _check_limit(self) -> None:
+        if self._state_limit is not None and self.nbytes > self._state_limit and self._path == "auto":
+            for query in self.queries:
+                query.follow_paths(_sparingly)
         if self._state_limit is not None and self.nbytes > self._state_limit:
             raise ResourceError(
                 f"views and operators take {self.nbytes:,} bytes, more than the limit of {self._state_limit:,}",
@@ -759,6 +763,13 @@ class Run:
         batches = source.batches(engine.summary(stream), quarantine, **self._options)
         of_stream = (_of_stream(batch, stream) for batch in batches)
         return of_stream if position is None else position.rest(of_stream, stream)
+
+
+def _sparingly(path: SPathPlan) -> SPathPlan:
+    """A path by the operator that keeps least of it."""
+    if not path.reason or path.operator in ("condense", "landmark"):
+        return path
+    return replace(path, operator="landmark", reason="the limit for the state would be passed")
 
 
 def _of_stream(batch: EventBatch | None, stream: str) -> EventBatch | None:

@@ -98,3 +98,27 @@ def test_what_comes_bit_by_bit_is_not_found_anew_each_time() -> None:
     assert "columns(" in query.explain()
     found = engine.advance(1000)
     assert len(found) == 40 * 41 // 2 + 20 * 41
+
+
+def test_paths_keep_less_before_the_limit_is_passed() -> None:
+    def followed(limit: int | None) -> tuple[spectra.Engine, str, int]:
+        engine = spectra.Engine(state_limit=limit)
+        query = engine.register(TEXT)
+        told = 0
+        for number in range(60):
+            told += len(engine.push("".join(_edges(number)), at=number))
+        return engine, query.explain(), told
+
+    free, explained, told = followed(None)
+    assert "columns(" in explained
+    sparing, explained, told_sparingly = followed(free.nbytes - 1000)
+    assert "landmark, since the limit for the state would be passed" in explained
+    assert told == told_sparingly
+    assert sparing.nbytes < free.nbytes
+    with pytest.raises(spectra.ResourceError):
+        followed(1000)
+
+
+def _edges(number: int) -> list[str]:
+    """A tree in which every vertex has ten children."""
+    return [f"<urn:v{number}> <urn:p> <urn:v{10 * number + child + 1}> .\n" for child in range(10)]
