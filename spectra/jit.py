@@ -10,7 +10,7 @@ from functools import cache
 from hashlib import blake2b
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 # `_nrt` is off: kernels only borrow arrays and never make one (allocation stays in the class that owns
 # the columns). Counting references would otherwise take most of the time where small kernels call each
@@ -75,7 +75,29 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     with _decorating:  # other users of numba keep their own place
         others, config.CACHE_DIR = config.CACHE_DIR, str(cache_folder(function.__module__))
         try:
-            compiled: Callable[..., Any] = numba.njit(**_OPTIONS)(function)
+            compiled: Any = numba.njit(**_OPTIONS)(function)
         finally:
             config.CACHE_DIR = others
-    return compiled
+    kept = compiled._cache._cache_file
+    base = kept._index_name.removesuffix(".nbi")
+    compiled._cache._cache_file = _files_by_key()(kept._cache_path, base, kept._source_stamp)
+    return cast("Callable[..., Any]", compiled)
+
+
+@cache
+def _files_by_key() -> type[Any]:
+    """Numba's cache of one kernel, with a file for each signature that no other signature can have.
+
+    Numba numbers the files by what it reads in the index. Two processes that compile a kernel for different
+    types at the same time may take one number: the index of one then leads to the machine code of the other.
+    """
+    from numba.core.caching import IndexDataCacheFile
+
+    class FilesByKey(IndexDataCacheFile):
+        def save(self, key: object, data: object) -> None:
+            digest = blake2b(repr(key).encode(), digest_size=16).hexdigest()
+            name = f"{self._index_name.removesuffix('.nbi')}.{digest}.nbc"
+            self._save_data(name, data)  # before the index leads there
+            self._save_index({**self._load_index(), key: name})
+
+    return FilesByKey

@@ -35,3 +35,35 @@ def test_a_changed_source_moves_the_kernels_that_were_compiled_with_it_and_no_ot
     (package / "inner.py").write_text("x = 'changed'\n")
     after = folders()
     assert {name for name in before if before[name] != after[name]} == {"inner", "outer"}
+
+
+@pytest.mark.skipif(jit.is_interpreted(), reason="nothing is compiled")
+@pytest.mark.parametrize("moment", ["_save_index", "_save_data"])
+def test_processes_that_compile_at_once_never_find_the_code_of_another_signature(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str
+) -> None:
+    one, other, later = (jit._files_by_key()(str(tmp_path), "kernel-1.py", "stamp") for _ in range(3))
+    # both have read the index before either writes it, and one of them writes in the midst of the other
+    monkeypatch.setattr(other, "_load_index", dict)
+    write = getattr(one, moment)
+
+    def write_later(*arguments: object) -> None:
+        other.save("(uint16,)", "code for uint16")
+        write(*arguments)
+
+    monkeypatch.setattr(one, moment, write_later)
+    one.save("(uint8,)", "code for uint8")
+    assert later.load("(uint8,)") in ("code for uint8", None)
+    assert later.load("(uint16,)") in ("code for uint16", None)
+    later.save("(uint8,)", "code for uint8")
+    later.save("(uint16,)", "code for uint16")
+    assert [later.load(key) for key in ("(uint8,)", "(uint16,)")] == ["code for uint8", "code for uint16"]
+
+
+@pytest.mark.skipif(jit.is_interpreted(), reason="nothing is compiled")
+def test_a_kernel_is_kept_by_signature() -> None:
+    from spectra.dictionary.kernels import xxh64
+
+    kernels = [each for each in vars(xxh64).values() if hasattr(each, "_cache")]
+    assert kernels
+    assert all(type(each._cache._cache_file) is jit._files_by_key() for each in kernels)
