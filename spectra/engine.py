@@ -54,6 +54,9 @@ if TYPE_CHECKING:
 #: Plans are looked at anew after so many triples at least, and after so many times as many as the windows hold at most.
 _LEAST_FRESH, _MOST_PATIENCE = 4000, 16
 
+#: A plan that is looked at takes as long as so many triples do in a simple query, many times over.
+_TRIPLES_PER_PLAN = 5000
+
 
 class Engine:
     """Registers continuous queries and feeds them events.
@@ -213,6 +216,7 @@ class Engine:
         )
         registered.adapts = plan is None and shard is None
         registered.rewritable = choice is not None
+        self._fresh -= _TRIPLES_PER_PLAN * (0 if choice is None else len(choice.considered))
         registered.planned_with = held_by(graphs_of(query, self.known))
         registered.situation = self._situation(query)
         for window_name, state in states.items():
@@ -288,6 +292,7 @@ class Engine:
         query.situation = replace(self._situation(query.query), observed={**before, **observed})
         # what was planned by rule, for want of statistics, is rewritten by nothing less than statistics that are given
         choice = self._optimised(query.query, query.logical, known, query.situation, rewrite=query.rewritable)
+        self._fresh -= _TRIPLES_PER_PLAN * (len(choice.considered) if choice is not None and query.rewritable else 0)
         graphs, removals = graphs_of(query.query, known), demand(query.query, query.physical).removals
         if choice is not None and takes_over(choice, query.physical, query.situation, graphs, removals=removals):
             query.replan(choice)

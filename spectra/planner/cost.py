@@ -172,8 +172,6 @@ class CostModel:
         if plan.root == plan.target:
             out = out.scaled(1 / max(found.targets, 1.0))
         told = times * (found.edge_rate * prices.entry + out.rate * prices.delta)
-        if self.wait > 0 and plan.operator != "condense":
-            told += out.rate * prices.insert  # most of it is taken back before an evaluation sees it
         return out, told + self._followed(plan, found)
 
     def _corrected(self, plan: plans.SPathPlan, found: PathEstimate) -> PathEstimate:
