@@ -275,7 +275,7 @@ HEADER = f"{'':4}{'window':>8}  {'engine':11}{'answers':>8}{'passing':>9}{'tripl
 HEADER += f"{'bytes/t':>9}{'times best':>11}"
 
 
-def _shuffled(folder: Path) -> Stream:
+def shuffled(folder: Path) -> Stream:
     """The triples of LUBM(1, 0), in random order."""
     root = Path(os.environ.get("SPECTRA_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
     data = root / "rdf" / "lubm" / "lubm1-seed0.nt.gz"
@@ -298,7 +298,7 @@ def main() -> None:
     parser.add_argument("--output", type=Path, default=Path("build/lubm.json"))
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        stream = _shuffled(Path(folder))
+        stream = shuffled(Path(folder))
         few = Stream(stream.lines[:20_000], Path(folder) / "few.nt")
         few.file.write_text("".join(few.lines), encoding="utf-8")
         compare("Q1", 10_000, few, budget=60)  # compile

@@ -53,8 +53,16 @@ _WORKLOADS: tuple[tuple[str, int, int, tuple[Rule, ...], PathChoice], ...] = (
     ("SELECT DISTINCT ?x ?y { ?x (<urn:a>/<urn:b>)+ ?y }", 1500, 18_000, (), "spath"),
     ("SELECT DISTINCT ?x ?y { ?x (<urn:a>/<urn:b>)+ ?y }", 1500, 18_000, (), "columns"),
     ("SELECT ?x ?y { ?x <urn:a>+ ?y }", 100, 400, (), "columns"),
+    # answers at the end of every second
+    ("SELECT DISTINCT ?x ?y { ?x (<urn:a>/<urn:b>)+ ?y }", 1500, 18_000, (), "condense"),
+    ("SELECT ?x ?y { ?x <urn:a>+ ?y }", 100, 400, (), "condense"),
+    ("SELECT ?x ?y { ?x <urn:a>+ ?y }", 100, 700, (), "condense"),
     ("SELECT DISTINCT ?x { { ?x <urn:a> ?y } UNION { ?x <urn:b> ?y } FILTER(?x != ?y) }", 2000, 10_000, (), "spath"),
 )
+
+
+#: How much a price of the start counts beside a measurement.
+_WEIGHT_OF_START = 0.01
 
 
 def calibrated() -> Constants:
@@ -77,15 +85,17 @@ _Floats = NDArray[np.float64]
 def fitted(steps: _Floats, measured: _Floats, start: _Floats) -> _Floats:
     """Prices, none below zero, with which `steps` · prices comes close to what was measured, in relative terms.
 
-    By multiplicative updates for the divergence of Itakura and Saito, which counts too little like too much. A price
-    that no measurement tells anything of stays as it was at the start.
+    By multiplicative updates for the divergence of Itakura and Saito, which counts too little like too much. What the
+    measurements do not tell apart stays in the proportions of the start, times how fast the machine is.
     """
+    speed = float(np.median(measured / (steps @ start)))
+    weight = np.append(np.ones(len(steps)), np.full(len(start), _WEIGHT_OF_START))
+    steps, measured = np.vstack([steps, np.diag(1 / start)]), np.append(measured, np.full(len(start), speed))
     prices: _Floats = start.copy()
-    known = steps.any(axis=0)
     for _ in range(3000):
-        too_low = steps[:, known].T @ (1 / (steps @ prices))
-        too_high = steps[:, known].T @ (1 / measured)
-        prices[known] *= np.sqrt(too_low / too_high)
+        too_low = steps.T @ (weight / (steps @ prices))
+        too_high = steps.T @ (weight / measured)
+        prices *= np.sqrt(too_low / too_high)
     return prices
 
 
@@ -95,7 +105,8 @@ def _run(
     """For each operator of a workload: its steps of each kind, and its microseconds, per second."""
     labels = [f"<urn:{label}>" for label in "abc" if f"<urn:{label}>" in text]
     select, _, where = text.partition("{")
-    window = f"FROM NAMED WINDOW <urn:w> ON <urn:s> [RANGE {_WINDOW}s STEP 1s]"
+    report = "REPORT ON_WINDOW_CLOSE" if path == "condense" else ""
+    window = f"FROM NAMED WINDOW <urn:w> ON <urn:s> [RANGE {_WINDOW}s STEP 1s {report}]"
     query = parse_query(f"REGISTER CHANGES <urn:q> AS {select} {window} {{ WINDOW <urn:w> {{{where} }}")
     node = from_sparql(query)
     for rule in rules:
@@ -113,7 +124,7 @@ def _run(
             pass
     graphs = {Source("urn:w"): engine.label_statistics()["urn:s"]}
     removals = demand(query, registered.physical).removals
-    models = [CostModel(graphs, Constants(**_unit(each.name))) for each in fields(Constants)]
+    models = [CostModel(graphs, Constants(**_unit(each.name)), 1.0 if report else 0.0) for each in fields(Constants)]
     kinds = [list(operators(model.estimate(registered.physical, removals=removals))) for model in models]
     inclusive = {id(each.plan): 1e6 * (each.seconds - before[each]) / _MEASURED for each in registered.measured}
     for at, estimate in enumerate(kinds[0]):

@@ -27,7 +27,7 @@ from spectra.operators.contract import Deltas
 from spectra.reorder import EncodedEvents
 
 #: Raised whenever older checkpoints can no longer be read.
-FORMAT_VERSION = 3
+FORMAT_VERSION = 4
 
 _FACTS, _ARRAYS = "facts.json", "arrays.npz"
 _UNFINISHED = "unfinished"
@@ -215,7 +215,14 @@ def saved(engine: Engine) -> State:
                 **{name: getattr(state, name) for name in _QUERY},
             }
         )
-    facts = {"events": engine.events, "arrived": engine.arrived, "timelines": timelines, "queries": queries}
+    deleting = engine.deleting if isinstance(engine.deleting, bool) else sorted(engine.deleting)
+    facts = {
+        "events": engine.events,
+        "arrived": engine.arrived,
+        "timelines": timelines,
+        "queries": queries,
+        "deleting": deleting,
+    }
     return State(facts, saving.finished(engine.dictionary))
 
 
@@ -267,6 +274,8 @@ def restore(engine: Engine, state: State) -> None:
         for window in timeline.windows:
             window.vacuum()
     engine.events, engine.arrived = facts["events"], facts["arrived"]
+    if not isinstance(facts["deleting"], bool):
+        engine.expect_deletions(facts["deleting"])
     dictionary.reclaim()
 
 

@@ -533,10 +533,10 @@ def _engine(options: argparse.Namespace, *, append: bool = False) -> Iterator[En
     engine = Engine(
         state_limit=state_limit,
         path_budget=path_budget,
-        path="rapq" if deletes else "auto",
+        deleting=deletes,
         cores=getattr(options, "cores", 1),
         statistics=_statistics(getattr(options, "statistics", None)),
-        adaptive=getattr(options, "adaptive", False),
+        adaptive=getattr(options, "adaptive", True),
         measure=getattr(options, "analyze", False),
     )
     path, strict = getattr(options, "quarantine", None), getattr(options, "strict", False)
@@ -647,7 +647,12 @@ def _add_statistics(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--statistics", metavar="FILE", help="JSON with what is known of the streams, to choose plans by their cost"
     )
-    parser.add_argument("--adaptive", action="store_true", help="let another plan take over when the streams change")
+    parser.add_argument(
+        "--no-adaptive",
+        dest="adaptive",
+        action="store_false",
+        help="keep the plan of the start, whatever the streams turn out to be",
+    )
 
 
 def _add_queries(parser: argparse.ArgumentParser) -> None:

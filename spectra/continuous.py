@@ -23,13 +23,17 @@ from spectra.dictionary.holder import Holder
 from spectra.operators.build import Demand, Volatile, build
 from spectra.operators.contract import Deltas, Operator
 from spectra.operators.measured import Measured
+from spectra.operators.path.replaceable import Replaceable
 from spectra.operators.path.rspq import PATH_BUDGET
 from spectra.operators.relational.implicit import Implicit
 from spectra.operators.relational.now import Evaluated
+from spectra.planner.adaptive import is_same_but_for_paths, path_key, paths_of
+from spectra.planner.cost import ObservedPath
+from spectra.planner.path_choice import Situation, with_paths
 from spectra.planner.physical import explain_physical
-from spectra.planner.plans import PhysicalPlan
+from spectra.planner.plans import PhysicalPlan, SPathPlan
 from spectra.planner.search import Choice
-from spectra.planner.statistics import GraphStatistics
+from spectra.planner.statistics import edges_by_label
 from spectra.report import AnswerReport, AskReport, ChangeReport, Evaluations, EventReport, Progress, Told, report_for
 from spectra.sparql.composed import makes_stream
 from spectra.sparql.query import ContinuousQuery, Form, Option, OutputOperator, Policy
@@ -107,6 +111,7 @@ class Query:
         self._reads_now = reads_now(query)
         self._volatile = Volatile(Evaluated(each=query.by_event))
         self.measured: list[Measured] | None = [] if measure else None
+        self._paths: list[Replaceable] = []
         self.operator = self._built(physical)
         self._report = report_for(query, len(self.operator.variables), self.holder.hold, keyed=physical.keyed)
         self._witnesses: Witnesses | None = None
@@ -118,13 +123,16 @@ class Query:
         self._listeners: list[tuple[asyncio.AbstractEventLoop, asyncio.Queue[Change | None]]] = []
         self.removed = False
         self.reported = 0
-        # whether another plan may take over, and what was known when the present one was made
-        self.adapts = False
-        self.planned_with: Mapping[Source, GraphStatistics] = {}
+        # whether another plan may take over, also one that rules have rewritten, and what there was when the present
+        # one was made
+        self.adapts, self.rewritable = False, False
+        self.planned_with: Mapping[tuple[Source, str], float] = {}
+        self.situation = Situation()
 
     def _built(self, physical: PhysicalPlan) -> Operator:
         if self.measured is not None:
             self.measured.clear()
+        self._paths.clear()
         return build(
             physical,
             self._views,
@@ -137,6 +145,7 @@ class Query:
             self._volatile,
             self._cores,
             measured=self.measured,
+            paths=None if self.query.by_event else self._paths,
         )
 
     def replan(self, choice: Choice) -> None:
@@ -145,6 +154,11 @@ class Query:
         What they tell of that has been told before.
         """
         physical = choice.best.estimate.plan
+        if is_same_but_for_paths(self.physical, physical):
+            chosen = {path_key(path): path for path in paths_of(physical)}
+            self.follow_paths(lambda path: chosen[path_key(path)])
+            self.choice = choice
+            return
         operator = self._built(physical)
         for views in self._views.values():
             views.replay()
@@ -156,6 +170,40 @@ class Query:
         self.operator, self.physical, self.choice = operator, physical, choice
         if isinstance(self._report, ChangeReport):
             self._report.keyed = physical.keyed
+
+    @property
+    def has_paths(self) -> bool:
+        """Whether it has operators for paths that others could replace."""
+        return bool(self._paths)
+
+    @property
+    def trickles(self) -> bool:
+        """Whether there is a path whose pairs are found anew for every batch although little has changed."""
+        return any(path.kind == "condense" and path.plan.reason and path.trickles for path in self._paths)
+
+    def edges_held(self) -> dict[tuple[Source, str], float]:
+        """How many edges of each label its windows hold."""
+        texts = self._dictionary.canonical_texts
+        found = {source: edges_by_label(views, texts) for source, views in self._views.items() if not source.static}
+        return {(source, label): count for source, labels in found.items() for label, count in labels.items()}
+
+    def observe(self) -> dict[ObservedPath, float]:
+        """How many pairs an edge led to, for each of the paths of which that can be said again."""
+        seen = {(path.plan.source, path.plan.path): path.pairs_per_edge() for path in self._paths}
+        return {path: pairs for path, pairs in seen.items() if pairs is not None}
+
+    def follow_paths(self, chosen: Callable[[SPathPlan], SPathPlan]) -> None:
+        """Go on with other operators for paths, between two batches; `chosen` gives a path with its operator.
+
+        All above them goes on as it was, since they tell what those before would have told.
+        """
+        for path in self._paths:
+            path.plan = chosen(path.plan)
+            if path.plan.operator != path.kind:
+                path.become(path.plan.operator)
+        self.physical = with_paths(self.physical, chosen)
+        for measured in self.measured or ():
+            measured.plan = with_paths(measured.plan, chosen)
 
     @property
     def evaluations(self) -> Evaluations:

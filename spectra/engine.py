@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Generator, Iterable, Iterator, Mapping
+from collections.abc import Collection, Generator, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
@@ -22,16 +22,18 @@ from spectra.continuous import Query, demand
 from spectra.dictionary.dictionary import Dictionary
 from spectra.dictionary.hashing import hash_text
 from spectra.errors import QueryError, ResourceError, UnsupportedError
-from spectra.planner.adaptive import has_drifted, takes_over
+from spectra.planner.adaptive import has_drifted, held_by, takes_over
 from spectra.planner.division import divided, division, sees_everything
 from spectra.planner.optimise import graphs_of, optimise
+from spectra.planner.path_choice import Situation, suited, with_path_operator, with_suited_paths
 from spectra.planner.pattern_choice import PatternChoice, with_pattern_operators
-from spectra.planner.physical import physical_plan, wanted_triples, with_implicit_windows, with_path_operator
-from spectra.planner.plans import PathChoice, PathOperator, PhysicalPlan, ValuesPlan, sources
+from spectra.planner.physical import physical_plan, wanted_triples, with_implicit_windows
+from spectra.planner.plans import PathChoice, PhysicalPlan, SPathPlan, ValuesPlan, sources
 from spectra.planner.search import Choice
 from spectra.planner.statistics import NO_EDGES, LabelStatistics, Statistics, measured
 from spectra.position import Position
 from spectra.reorder import EncodedEvents
+from spectra.report import Evaluations
 from spectra.sparql import parse_query
 from spectra.sparql.composed import in_order, makes_stream, producers_of
 from spectra.sparql.query import ContinuousQuery, Option, WindowKind
@@ -49,8 +51,11 @@ from spectra.views.summary import Summary
 if TYPE_CHECKING:
     import pyarrow
 
-#: Plans are looked at anew after so many triples at least.
-_LEAST_FRESH = 2000
+#: Plans are looked at anew after so many triples at least, and after so many times as many as the windows hold at most.
+_LEAST_FRESH, _MOST_PATIENCE = 4000, 16
+
+#: A plan that is looked at takes as long as so many triples do in a simple query, many times over.
+_TRIPLES_PER_PLAN = 5000
 
 
 class Engine:
@@ -59,13 +64,17 @@ class Engine:
     Parameters
     ----------
     state_limit : int, optional
-        Most bytes that views and operators may take together; `ResourceError` beyond.
+        Most bytes that views and operators may take together; `ResourceError` beyond. Before that, paths are followed
+        by the operator that keeps least, `landmark`.
     pattern : {"auto", "tpjoin", "siblings", "recompute"}
         The operator that matches basic graph patterns: the one that suits each, or one for all.
     lazy : bool
         Join nothing until every triple pattern of a basic graph pattern has a triple. It never changes an answer.
     path : {"auto", "spath", "rapq", "columns", "condense", "landmark"}
-        The operator that follows paths, where they may repeat vertices.
+        The operator that follows paths, where they may repeat vertices: the one that suits each, or one for all.
+    deleting : bool or collection of str
+        Whether triples are deleted, or the streams of which some are. It need not be said: paths are followed by
+        another operator once a triple has been deleted. It never changes an answer.
     path_budget : int, optional
         Most states that simple paths may take at one instant; `ResourceError` beyond.
     cores : int
@@ -73,8 +82,8 @@ class Engine:
     statistics : mapping, optional
         What is known of the streams, as `statistics()["labels"]` gives it: plans are chosen by their cost.
     adaptive : bool
-        Let another plan take over when what the windows hold has come to differ from what a plan was made for. It never
-        changes an answer.
+        Let another plan take over when what the windows hold differs from what a plan was made for. It never changes
+        an answer.
     measure : bool
         Let every operator note how long it takes, for EXPLAIN ANALYZE.
     """
@@ -86,10 +95,11 @@ class Engine:
         pattern: PatternChoice = "auto",
         lazy: bool = True,
         path: PathChoice = "auto",
+        deleting: bool | Collection[str] = False,
         path_budget: int | None = None,
         cores: int = 1,
         statistics: Statistics | None = None,
-        adaptive: bool = False,
+        adaptive: bool = True,
         measure: bool = False,
     ) -> None:
         for kind, name, choices in (("pattern", pattern, PatternChoice), ("path", path, PathChoice)):
@@ -100,14 +110,18 @@ class Engine:
         self._lazy = lazy
         self._path: PathChoice = path
         self._path_budget = path_budget
+        # streams of which triples are deleted; True is all of them
+        self.deleting: bool | set[str] = deleting if isinstance(deleting, bool) else set(deleting)
         if cores < 1:
             raise QueryError(f"cores must be 1 or more, not {cores}")
         self._cores = cores
         self.known: Statistics = dict(statistics or {})
         self._measure = measure
         self._adaptive = adaptive
+        # queries that get their events bit by bit
+        self._trickling: set[str] = set()
         # triples that have come since plans were looked at
-        self._fresh = 0
+        self._fresh, self._patience = 0, 1
         self.dictionary = Dictionary()
         self.quarantine = Quarantine()
         self.events = 0
@@ -201,7 +215,10 @@ class Engine:
             measure=self._measure,
         )
         registered.adapts = plan is None and shard is None
-        registered.planned_with = graphs_of(query, self.known)
+        registered.rewritable = choice is not None
+        self._fresh -= _TRIPLES_PER_PLAN * (0 if choice is None else len(choice.considered))
+        registered.planned_with = held_by(graphs_of(query, self.known))
+        registered.situation = self._situation(query)
         for window_name, state in states.items():
             for source_ in (GraphSource(window_name), GraphSource(window_name, events=True)):
                 patterns, everything = wanted_triples(physical, source_)
@@ -224,9 +241,17 @@ class Engine:
     def _choice(self, query: ContinuousQuery, logical: Node) -> Choice | None:
         """The plan by what is known of the streams; what was given counts more than what was seen."""
         known = {**self.label_statistics(), **self.known} if self.events else self.known
-        return self._optimised(query, logical, known) if known else None
+        return self._optimised(query, logical, known, self._situation(query)) if known else None
 
-    def _optimised(self, query: ContinuousQuery, logical: Node, known: Statistics) -> Choice | None:
+    def _optimised(
+        self,
+        query: ContinuousQuery,
+        logical: Node,
+        known: Statistics,
+        situation: Situation,
+        *,
+        rewrite: bool = True,
+    ) -> Choice | None:
         return optimise(
             query,
             logical,
@@ -234,28 +259,44 @@ class Engine:
             removals=demand(query, physical_plan(logical)).removals,
             pattern=self._pattern,
             path=None if self._path == "auto" else self._path,
+            situation=situation,
             lazy=self._lazy,
+            rewrite=rewrite,
         )
 
     def _adapt(self, triples: int) -> None:
-        """Look at the plans anew, once as many triples have come as there are in the windows; so many more have."""
+        """Look at the plans anew, once as many triples have come as there are in the windows; so many more have.
+
+        While no other plan takes over, it is done more and more seldom.
+        """
         if not self._adaptive:
             return
         self._fresh += triples
         live = sum(state.views.live for timeline in self._timelines.values() for state in timeline.windows)
-        if self._fresh < max(live, _LEAST_FRESH):
+        if self._fresh < self._patience * max(live, _LEAST_FRESH):
             return
         self._fresh = 0
-        known = self.label_statistics()
+        self._patience = min(2 * self._patience, _MOST_PATIENCE)
         for query in self.queries:
-            graphs = graphs_of(query.query, known)
-            if not (query.adapts and query.began and has_drifted(graphs, query.planned_with)):
-                continue
-            query.planned_with = graphs
-            choice = self._optimised(query.query, query.logical, known)
-            removals = demand(query.query, query.physical).removals
-            if choice is not None and takes_over(choice, query.physical, graphs, removals=removals):
-                query.replan(choice)
+            if query.adapts and query.began and (query.rewritable or query.has_paths):
+                self._adapt_query(query)
+
+    def _adapt_query(self, query: Query) -> None:
+        """Let another plan take over if what there is differs from what the present one was made for."""
+        held, observed = query.edges_held(), query.observe()
+        before = query.situation.observed
+        if not (has_drifted(held, query.planned_with) or has_drifted({**before, **observed}, before)):
+            return
+        known = self.label_statistics()
+        query.planned_with = held
+        query.situation = replace(self._situation(query.query), observed={**before, **observed})
+        # what was planned by rule, for want of statistics, is rewritten by nothing less than statistics that are given
+        choice = self._optimised(query.query, query.logical, known, query.situation, rewrite=query.rewritable)
+        self._fresh -= _TRIPLES_PER_PLAN * (len(choice.considered) if choice is not None and query.rewritable else 0)
+        graphs, removals = graphs_of(query.query, known), demand(query.query, query.physical).removals
+        if choice is not None and takes_over(choice, query.physical, query.situation, graphs, removals=removals):
+            query.replan(choice)
+            self._patience = 1
 
     def _planned(
         self, query: ContinuousQuery, physical: PhysicalPlan, shard: tuple[int, int] | None
@@ -269,16 +310,58 @@ class Engine:
             counted=[GraphSource(w.name) for w in query.windows if w.spec.kind is WindowKind.COUNT],
             lazy=self._lazy,
         )
-        physical = with_path_operator(physical, self._path_operator(query))
+        if Option.SIMPLE_PATHS in query.options:
+            physical = with_path_operator(physical, "rspq")
+        elif self._path != "auto":
+            physical = with_path_operator(physical, self._path)
+        else:
+            physical = with_suited_paths(physical, self._situation(query))
         if Option.IMPLICIT_WINDOWS in query.options:
             physical = with_implicit_windows(physical)
         return physical, idle
 
-    def _path_operator(self, query: ContinuousQuery) -> PathOperator:
-        """What follows the paths of a query."""
-        if Option.SIMPLE_PATHS in query.options:
-            return "rspq"
-        return "spath" if self._path == "auto" else self._path
+    def _situation(self, query: ContinuousQuery) -> Situation:
+        """What decides between path operators."""
+        times = query.windows if all(window.spec.kind is WindowKind.TIME for window in query.windows) else ()
+        wait = Evaluations(query).shortest_wait
+        seldom = wait < FOREVER and not query.options and query.name not in self._trickling
+        return Situation(
+            frozenset(GraphSource(window.name) for window in query.windows if self._deletes(window.stream)),
+            {GraphSource(window.name): window.spec.range / wait for window in times if seldom},
+            each=query.by_event,
+            wait=wait / 1000 if seldom and times else 0.0,
+        )
+
+    def _deletes(self, stream: str) -> bool:
+        if isinstance(self.deleting, bool):
+            return self.deleting
+        return stream in self.deleting or (stream == ANY_STREAM and bool(self.deleting))
+
+    def expect_deletions(self, streams: Collection[str]) -> None:
+        """Triples of these streams are deleted from now on; between two batches."""
+        if self.deleting is True or self._path != "auto":
+            return
+        met = set(streams) - (self.deleting or set())
+        if met:
+            self.deleting = {*(self.deleting or ()), *met}
+            for query in self.queries:
+                if not met.isdisjoint(query.streams) or ANY_STREAM in query.streams:
+                    self._follow_suited(query)
+
+    def _follow_suited(self, query: Query) -> None:
+        """Let the paths of a query be followed by what suits them now, between two batches."""
+        if Option.SIMPLE_PATHS not in query.query.options:
+            situation = self._situation(query.query)
+            query.follow_paths(lambda path: suited(path, situation) if path.reason else path)
+
+    def _review(self) -> None:
+        """Let other operators follow paths where streams are not as they were taken to be; between two batches."""
+        windows = [state for timeline in self.timelines for state in timeline.windows]
+        self.expect_deletions([state.stream for state in windows if state.views.deleted])
+        for query in self.queries:
+            if query.trickles:
+                self._trickling.add(query.name)
+                self._follow_suited(query)
 
     def _free_name(self) -> str:
         """A name for a plain query that is not taken."""
@@ -344,7 +427,7 @@ class Engine:
                 place=query.windows[0].place,
                 hint="Give their windows the same LATENESS, and register the query that is read first.",
             )
-        return self._timelines.setdefault(lateness, Timeline(lateness, self.dictionary, self._check_limit))
+        return self._timelines.setdefault(lateness, Timeline(lateness, self.dictionary, self._after_portion))
 
     def _static_ids(self, summary: Summary, iri: str, given: Mapping[str, Any], folder: Path) -> NDArray[np.int32]:
         """What a summary keeps of the static triples of an IRI, as ids that nobody holds yet."""
@@ -478,6 +561,7 @@ class Engine:
         """
         times, owner = arrival_order(batches)
         encoded = [(batch, self._encoded(batch)) for batch in batches]
+        self.expect_deletions([batch.stream for batch, events in encoded if events.sign.min(initial=1) < 0])
         told: list[ChangeBatch] = []
         for timeline in self._timelines.values():
             late = timeline.reorder.late(times)
@@ -495,7 +579,6 @@ class Engine:
             limit = timeline.reorder.watermark if complete else timeline.reorder.watermark - 1
             told += timeline.process(limit, limit if complete else None)
         self.dictionary.reclaim()
-        self._adapt(sum(len(batch.sign) for batch in batches))
         return told
 
     def _encoded(self, batch: EventBatch) -> EncodedEvents:
@@ -562,7 +645,15 @@ class Engine:
 
     # --- what it takes ------------------------------------------------------------------------
 
+    def _after_portion(self, triples: int) -> None:
+        self._review()
+        self._adapt(triples)
+        self._check_limit()
+
     def _check_limit(self) -> None:
+        if self._state_limit is not None and self.nbytes > self._state_limit and self._path == "auto":
+            for query in self.queries:
+                query.follow_paths(_sparingly)
         if self._state_limit is not None and self.nbytes > self._state_limit:
             raise ResourceError(
                 f"views and operators take {self.nbytes:,} bytes, more than the limit of {self._state_limit:,}",
@@ -685,6 +776,13 @@ class Run:
         batches = source.batches(engine.summary(stream), quarantine, **self._options)
         of_stream = (_of_stream(batch, stream) for batch in batches)
         return of_stream if position is None else position.rest(of_stream, stream)
+
+
+def _sparingly(path: SPathPlan) -> SPathPlan:
+    """A path by the operator that keeps least of it."""
+    if not path.reason or path.operator in ("condense", "landmark"):
+        return path
+    return replace(path, operator="landmark", reason="the limit for the state would be passed")
 
 
 def _of_stream(batch: EventBatch | None, stream: str) -> EventBatch | None:

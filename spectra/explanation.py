@@ -10,8 +10,7 @@ from typing import Any
 from spectra.algebra.explain import explain
 from spectra.continuous import Query, demand
 from spectra.operators.measured import Measured
-from spectra.planner.constants import constants
-from spectra.planner.cost import CostModel, Estimate
+from spectra.planner.cost import Estimate
 from spectra.planner.optimise import graphs_of, is_known, optimise
 from spectra.planner.physical import explain_physical, operator_lines
 from spectra.planner.plans import PhysicalPlan, inputs
@@ -75,8 +74,8 @@ def explanation(query: Query, known: Statistics, seconds: float | None = None) -
     estimate: Estimate | None = None
     choice = query.choice
     if is_known(query.physical, graphs):
-        estimate = CostModel(graphs, constants()).estimate(query.physical, removals=removals)
-        choice = choice or optimise(query.query, query.logical, known, removals=removals)
+        estimate = query.situation.model(graphs).estimate(query.physical, removals=removals)
+        choice = choice or optimise(query.query, query.logical, known, removals=removals, situation=query.situation)
     chosen = query.choice.best if query.choice is not None else None
     return Explanation(
         query=query.name,

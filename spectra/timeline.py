@@ -338,14 +338,14 @@ class ArrivalOrder:
 class Timeline:
     """The windows and queries of one lateness."""
 
-    def __init__(self, lateness: int, dictionary: Dictionary, check_limit: Callable[[], None]) -> None:
-        """`check_limit` is called after every portion, and may raise."""
+    def __init__(self, lateness: int, dictionary: Dictionary, after_portion: Callable[[int], None]) -> None:
+        """`after_portion` is called after every portion of so many triples, between two batches, and may raise."""
         self.reorder = Reorder(lateness)
         self.windows: list[WindowState] = []
         self.queries: list[Query] = []
         self.late = 0
         self._dictionary = dictionary
-        self._check_limit = check_limit
+        self._after_portion = after_portion
         self._next_instant = 0
 
     def window(self, stream: str, spec: WindowSpec, since: int) -> WindowState:
@@ -426,14 +426,14 @@ class Timeline:
                 self._add_to_stream(query, upto, horizons)
             if len(batch):
                 yield batch
-        self._forget_portion()
+        self._forget_portion(sum(len(each.triples) for each in events.values()))
 
-    def _forget_portion(self) -> None:
+    def _forget_portion(self, triples: int = 0) -> None:
         """Give back the rows and the terms of what went."""
         for state in self.windows:
             self._dictionary.release(state.vacuum())
         self._dictionary.reclaim()
-        self._check_limit()
+        self._after_portion(triples)
 
     def _add_to_stream(self, query: Query, upto: int, horizons: dict[str, int] | None) -> None:
         """Let the windows on the output of a query see what it has just told."""

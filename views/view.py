@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from spectra.clock import FOREVER, NO_END
 from spectra.views.kernels.apply import (
+    DELETED,
     ENTERED,
     NEVER,
     LogColumns,
@@ -72,6 +73,7 @@ class WindowViews:
         self.counting = counting
         self._any_order = any_order
         self.live = 0
+        self.deleted = 0  # triples that did not stay to their end
         self._masks = [WHOLE]
         self._rows = 0
         self.columns: ViewColumns
@@ -188,6 +190,7 @@ class WindowViews:
         self.log.entries = int(entries)
         kinds = self.log.kind
         self.live += int(np.count_nonzero(kinds > 0)) - int(np.count_nonzero(kinds < 0))
+        self.deleted += int(np.count_nonzero(kinds == DELETED))
         return self.log
 
     def arrival_times(self, triples: NDArray[np.int32]) -> NDArray[np.int64]:

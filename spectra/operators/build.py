@@ -23,6 +23,7 @@ from spectra.operators.path.condense import Condense
 from spectra.operators.path.derived import DerivedPath
 from spectra.operators.path.landmark import Landmark
 from spectra.operators.path.rapq import RApq
+from spectra.operators.path.replaceable import Replaceable
 from spectra.operators.path.rspq import PATH_BUDGET, RSpq
 from spectra.operators.path.spath import SPath
 from spectra.operators.pattern.recompute import Recompute
@@ -94,12 +95,14 @@ def build(
     volatile: Volatile | None = None,
     cores: int = 1,
     measured: list[Measured] | None = None,
+    paths: list[Replaceable] | None = None,
 ) -> Operator:
     """The operators of a plan. A count window's ends are no times, so there every removal is told.
 
     `last_seen` says which instants one evaluation sees together; `path_budget` is how many states simple paths
     may take at one instant. `volatile` gets the operators that remember what they drew. Paths between two variables are
-    followed on so many `cores`. `measured` receives every operator with what it takes.
+    followed on so many `cores`. `measured` receives every operator with what it takes, and `paths`
+    those of paths in whose place others can be put.
     """
     volatile = volatile or Volatile(Evaluated())
     # these have work to do for each instant, not only for each delta
@@ -110,6 +113,7 @@ def build(
         demand = replace(demand, until_told=False)
     builder = _Builder(views, dictionary, holder, base, together, looked_at, path_budget, volatile, cores)
     builder.measured = measured
+    builder.paths = paths
     return builder.build(plan, demand)
 
 
@@ -135,6 +139,7 @@ def _sides(comparison: syntax.Call) -> tuple[str, str, str]:
 
 class _Builder:
     measured: list[Measured] | None = None
+    paths: list[Replaceable] | None = None
 
     def __init__(
         self,
@@ -298,6 +303,16 @@ class _Builder:
                 return Recompute(views, patterns, plan.variables, lazy=plan.lazy)
 
     def _path(self, plan: plans.SPathPlan, demand: Demand, owned: OwnedRoots | None) -> Operator:
+        if self.paths is None:
+            return self._path_by(plan, demand, owned)
+
+        def make(kind: plans.PathOperator) -> Operator:
+            return self._path_by(replace(plan, operator=kind), demand, owned)
+
+        self.paths.append(Replaceable(plan, self._views[plan.source], make))
+        return self.paths[-1]
+
+    def _path_by(self, plan: plans.SPathPlan, demand: Demand, owned: OwnedRoots | None) -> Operator:
         views = self._views[plan.source]
         make: Callable[..., Operator] = SPath
         if plan.operator == "rapq":
@@ -339,7 +354,9 @@ class _Builder:
         assert isinstance(views, GraphViews)
         # below it instants are those of the versions of graphs; nobody asks for what leaves after one, but a graph
         # enters triple by triple, and so ends move
-        found = self._apart().build(plan.input, Demand(removals=False, extensions=True))
+        inner = self._apart()
+        inner.paths = None  # what these views hold is gone with each event
+        found = inner.build(plan.input, Demand(removals=False, extensions=True))
         return EventGraphs(found, views, self._end(plan.name), plan.time, self._dictionary.add_all, self._holder.hold)
 
     def _derived(self, plan: plans.DerivedPathPlan, demand: Demand) -> Operator:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import TypeVar
 
 from spectra.algebra.nodes import Source
-from spectra.planner.constants import constants
-from spectra.planner.cost import CostModel
+from spectra.planner.path_choice import Situation, with_path_operator, with_paths
 from spectra.planner.physical import wanted_triples
 from spectra.planner.plans import (
     DrawnPlan,
@@ -18,43 +18,78 @@ from spectra.planner.plans import (
     NowPlan,
     PhysicalPlan,
     SlicePlan,
+    SPathPlan,
     inputs,
     sources,
 )
 from spectra.planner.search import Choice
 from spectra.planner.statistics import ALL, GraphStatistics
+from spectra.sparql.syntax import PathExpression, Term
 
-#: A label has changed when it is there, or arrives, so many times as often as it did, or as seldom.
+#: A label has changed when there are so many times as many edges of it as there were, or as few.
 _DRIFT = 2.0
 
 #: To build the state of another plan takes time, too: it must be so much cheaper.
 _MARGIN = 0.8
 
 
-def has_drifted(now: Mapping[Source, GraphStatistics], then: Mapping[Source, GraphStatistics]) -> bool:
-    """Whether a label arrives, or is there, clearly more or less often than when the plan was made."""
-    return any(_graph_has_drifted(graph, then.get(source, {})) for source, graph in now.items())
+_Key = TypeVar("_Key")
 
 
-def _graph_has_drifted(now: GraphStatistics, then: GraphStatistics) -> bool:
-    for label in (now.keys() | then.keys()) - {ALL}:
-        if label not in now or label not in then:
-            return True
-        for new, old in ((now[label].rate, then[label].rate), (now[label].live, then[label].live)):
-            if max(new, old) > _DRIFT * min(new, old):
-                return True
-    return False
+def has_drifted(now: Mapping[_Key, float], then: Mapping[_Key, float]) -> bool:
+    """Whether there is clearly more or less of anything than when the plan was made."""
+    pairs = ((now.get(key, 0.0), then.get(key, 0.0)) for key in now.keys() | then.keys())
+    return any(max(pair) > _DRIFT * min(pair) for pair in pairs)
+
+
+def held_by(graphs: Mapping[Source, GraphStatistics]) -> dict[tuple[Source, str], float]:
+    """How many edges of each label there are at an instant, as far as that is known."""
+    return {
+        (source, label): figures.live
+        for source, graph in graphs.items()
+        for label, figures in graph.items()
+        if label != ALL
+    }
 
 
 def takes_over(
-    choice: Choice, current: PhysicalPlan, graphs: Mapping[Source, GraphStatistics], *, removals: bool
+    choice: Choice,
+    current: PhysicalPlan,
+    situation: Situation,
+    graphs: Mapping[Source, GraphStatistics],
+    *,
+    removals: bool,
 ) -> bool:
     """Whether the chosen plan is worth its while, and can be put in the place of the current one."""
     other = choice.best.estimate.plan
-    if other == current or not is_replaceable(current, other):
+    same = is_same_but_for_paths(current, other)
+    if other == current or not (same or is_replaceable(current, other)):
         return False
-    cost = CostModel(graphs, constants()).estimate(current, removals=removals).cost
-    return choice.best.estimate.cost < _MARGIN * cost
+    model = situation.model(graphs, observed=same)
+    new, old = (model.estimate(plan, removals=removals).cost for plan in (other, current))
+    return new < _MARGIN * old
+
+
+def is_same_but_for_paths(current: PhysicalPlan, other: PhysicalPlan) -> bool:
+    """Whether two plans differ only in the operators that follow paths, from the same ends."""
+    return with_path_operator(current, "spath") == with_path_operator(other, "spath")
+
+
+def path_key(path: SPathPlan) -> tuple[Source, Term, Term, PathExpression, bool]:
+    """What a path is, whatever follows it."""
+    return path.source, path.root, path.target, path.path, path.backward
+
+
+def paths_of(plan: PhysicalPlan) -> list[SPathPlan]:
+    """The paths of a plan."""
+    found: list[SPathPlan] = []
+
+    def note(path: SPathPlan) -> SPathPlan:
+        found.append(path)
+        return path
+
+    with_paths(plan, note)
+    return found
 
 
 def is_replaceable(current: PhysicalPlan, other: PhysicalPlan) -> bool:

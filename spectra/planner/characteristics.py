@@ -76,17 +76,18 @@ _ONE = some(1.0)
 
 def limited(rate: float, live: float, values: Mapping[str, Values]) -> Characteristics:
     """Rows with no more values than there are rows."""
-    return Characteristics(rate, live, {n: replace(v, distinct=min(v.distinct, live)) for n, v in values.items()})
+    if any(value.distinct > live for value in values.values()):
+        values = {n: replace(v, distinct=live) if v.distinct > live else v for n, v in values.items()}
+    return Characteristics(rate, live, values)
 
 
 def ends(label: LabelStatistics, graph: GraphStatistics) -> tuple[Values, Values]:
     """The subjects and the objects of a label."""
     edges = all_edges(graph)
-    terms = domain(edges.terms, 2 * edges.live)
-    return (
-        Values(label.subjects, domain(edges.subjects, edges.live), terms, "subject"),
-        Values(label.objects, domain(edges.objects, edges.live), terms, "object"),
-    )
+    terms = min(domain(edges.terms, 2 * edges.live), edges.met_terms)
+    subjects = min(domain(edges.subjects, edges.live), edges.met_subjects)
+    objects = min(domain(edges.objects, edges.live), edges.met_objects)
+    return Values(label.subjects, subjects, terms, "subject"), Values(label.objects, objects, terms, "object")
 
 
 def scanned(scan: WScan, graph: GraphStatistics) -> Characteristics:

@@ -23,6 +23,8 @@ class Constants:
     edge: float = 0.01  # an edge that is looked at from a tree node
     column: float = 1.8  # a column of lives that is merged
     cell: float = 0.012  # a life in it
+    arc: float = 1.5  # an edge of the product graph, whenever its components are found anew
+    pair: float = 0.005  # a pair that is compared with those of the evaluation before
 
 
 def constants_file() -> Path:

@@ -29,7 +29,10 @@ from spectra.planner.constants import Constants
 from spectra.planner.path_estimates import PathEstimate, estimate_path
 from spectra.planner.plans import PhysicalPlan
 from spectra.planner.statistics import NO_EDGES, GraphStatistics
-from spectra.sparql.syntax import Variable
+from spectra.sparql.syntax import PathExpression, Variable
+
+#: A path by its graph and what it is there.
+ObservedPath = tuple[Source, PathExpression]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +52,21 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class CostModel:
-    """What estimates rest on: the statistics of the graphs, and what a step takes."""
+    """What estimates rest on: the statistics of the graphs, and what a step takes.
+
+    `wait` is how many seconds there are between evaluations, 0 where there is one at every event. `observed` has for
+    paths how many pairs came in for each edge that did, where that has been seen.
+    """
 
     graphs: Mapping[Source, GraphStatistics]
     prices: Constants
+    wait: float = 0.0
+    observed: Mapping[ObservedPath, float] = field(default_factory=dict)
+    # the same scans, patterns and paths are parts of many plans
+    _scans: dict[WScan, Characteristics] = field(default_factory=dict, compare=False, repr=False)
+    _patterns: dict[tuple[plans.TpJoinPlan, float], tuple[Characteristics, float]] = field(
+        default_factory=dict, compare=False, repr=False
+    )
     _paths: dict[tuple[object, ...], PathEstimate] = field(default_factory=dict, compare=False, repr=False)
 
     def estimate(self, plan: PhysicalPlan, *, removals: bool = True) -> Estimate:
@@ -67,7 +81,10 @@ class CostModel:
         prices = self.prices
         match plan:
             case plans.TpJoinPlan():
-                return self._pattern(plan, times)
+                key = plan, times
+                if key not in self._patterns:
+                    self._patterns[key] = self._pattern(plan, times)
+                return self._patterns[key]
             case plans.SPathPlan():
                 return self._path(plan, self.graphs.get(plan.source, {}), times)
             case plans.DerivedPathPlan(path, labels, _):
@@ -111,8 +128,8 @@ class CostModel:
 
     def _pattern(self, plan: plans.TpJoinPlan, times: float) -> tuple[Characteristics, float]:
         """Scans matched together: from each triple that comes, by look-ups for the other scans."""
-        graph, prices = self.graphs.get(plan.source, {}), self.prices
-        parts = [scanned(scan, graph) for scan in plan.scans]
+        prices = self.prices
+        parts = [self._scanned(scan) for scan in plan.scans]
         out = parts[0]
         for part in parts[1:]:
             out = joined(out, part)
@@ -133,14 +150,18 @@ class CostModel:
         carried = Characteristics(out.rate, out.live, {name: out.of(name) for name in plan.variables})
         return carried, own
 
+    def _scanned(self, scan: WScan) -> Characteristics:
+        if scan not in self._scans:
+            self._scans[scan] = scanned(scan, self.graphs.get(scan.source, {}))
+        return self._scans[scan]
+
     def _path(self, plan: plans.SPathPlan, graph: GraphStatistics, times: float) -> tuple[Characteristics, float]:
         prices = self.prices
         rooted, ended = not isinstance(plan.root, Variable), not isinstance(plan.target, Variable)
-        # the same path of a stream is a part of many plans
         key = (plan.source, plan.path, plan.backward, rooted, ended, tuple(graph.items()))
         if key not in self._paths:
             self._paths[key] = estimate_path(plan.dfa, graph, rooted=rooted, ended=ended)
-        found = self._paths[key]
+        found = self._corrected(plan, self._paths[key])
         near, far = reversed(ends(NO_EDGES, graph)) if plan.backward else ends(NO_EDGES, graph)
         values = {
             end.name: replace(vertices, distinct=distinct_terms)
@@ -150,14 +171,32 @@ class CostModel:
         out = Characteristics(found.pair_rate, found.pairs, values)
         if plan.root == plan.target:
             out = out.scaled(1 / max(found.targets, 1.0))
-        follow = found.node_rate * prices.node + found.probe_rate * prices.edge
-        if plan.operator == "columns":
-            merged = found.node_rate / max(found.nodes_at_vertex, 1.0)
-            # it keeps the edges of every vertex itself
-            follow = merged * prices.column + found.node_rate * prices.cell + 2 * found.edge_rate * prices.insert
-        elif plan.operator != "spath":
-            follow *= 2  # nodes hang on edges and on parents, too
-        return out, times * (found.edge_rate * prices.entry + out.rate * prices.delta) + follow
+        told = times * (found.edge_rate * prices.entry + out.rate * prices.delta)
+        return out, told + self._followed(plan, found)
+
+    def _corrected(self, plan: plans.SPathPlan, found: PathEstimate) -> PathEstimate:
+        """The estimate as far as it was seen to be right; where more pairs come in, there are more of all."""
+        seen = self.observed.get((plan.source, plan.path))
+        if seen is None or found.pair_rate <= 0:
+            return found
+        return found.scaled(seen * found.edge_rate / found.pair_rate)
+
+    def _followed(self, plan: plans.SPathPlan, found: PathEstimate) -> float:
+        """What it costs to follow a path, without what is told of it."""
+        prices = self.prices
+        match plan.operator:
+            case "columns":
+                merged = found.node_rate / max(found.nodes_at_vertex, 1.0)
+                # it keeps the edges of every vertex itself
+                return merged * prices.column + found.node_rate * prices.cell + 2 * found.edge_rate * prices.insert
+            case "condense" if self.wait > 0:
+                return (found.edges * prices.arc + found.pairs * prices.pair) / self.wait
+            case "condense":
+                return found.edge_rate * (found.edges * prices.arc + found.pairs * prices.pair)
+            case _:
+                trees = found.node_rate * prices.node + found.probe_rate * prices.edge
+                # nodes hang on edges too, or belong to several trees
+                return trees * {"spath": 1.0, "rapq": 1.05, "landmark": 4.0}.get(plan.operator, 2.0)
 
 
 _LOOK_BACK = (

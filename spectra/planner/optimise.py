@@ -6,9 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from spectra.algebra.nodes import Node, Source
-from spectra.planner.constants import constants
-from spectra.planner.cost import CostModel
-from spectra.planner.path_choice import with_path_operators
+from spectra.planner.path_choice import Situation, with_cheapest_paths
 from spectra.planner.pattern_choice import PatternChoice, with_pattern_operators
 from spectra.planner.physical import physical_plan, wanted_triples
 from spectra.planner.plans import PathOperator, PhysicalPlan, sources
@@ -16,8 +14,9 @@ from spectra.planner.search import Choice, Search
 from spectra.planner.statistics import GraphStatistics, LabelStatistics, Statistics
 from spectra.sparql.query import ContinuousQuery, Window, WindowKind
 
-#: Another plan than the query's own must be so much cheaper.
-_MARGIN = 0.9
+#: Another plan than the query's own must be so much cheaper: where some vertices are frequent, joins are larger than
+#: they are estimated, and paths smaller.
+_MARGIN = 0.6
 
 
 def graphs_of(query: ContinuousQuery, known: Statistics) -> dict[Source, GraphStatistics]:
@@ -69,26 +68,32 @@ def optimise(
     removals: bool,
     pattern: PatternChoice = "auto",
     path: PathOperator | None = None,
+    situation: Situation | None = None,
     lazy: bool = True,
+    rewrite: bool = True,
 ) -> Choice | None:
     """The cheapest plan that the search finds, None where nothing is known of a graph, or where plans are not compared.
 
-    `pattern` and `path` are the operators that the caller insists on. The query's own plan stays unless another one is
-    clearly cheaper. Plans are not compared where each event is matched by itself, nor for options on paths and windows.
+    `pattern` and `path` are the operators that the caller insists on, `situation` is what else decides between them.
+    The query's own plan stays unless another one is clearly cheaper. Plans are not compared where each event is
+    matched by itself, nor for options on paths and windows. Without `rewrite` only operators are chosen.
     """
     graphs = graphs_of(query, known)
     if query.by_event or query.options or not is_known(physical_plan(logical), graphs):
         return None
     counted = [Source(window.name) for window in query.windows if window.spec.kind is WindowKind.COUNT]
-    model = CostModel(graphs, constants())
+    situation = situation or Situation()
+    model = situation.model(graphs)
 
     def operators(plan: PhysicalPlan) -> PhysicalPlan:
         plan = with_pattern_operators(plan, pattern, removals=removals, counted=counted, lazy=lazy)
-        return with_path_operators(plan, model, path)
+        return with_cheapest_paths(plan, model, situation, path)
 
-    search = Search(model, operators)
-    found = search.choose(logical, removals=removals)
+    search = Search(situation.model(graphs, observed=False), operators)
     own = search.estimated(logical, removals=removals)
+    if not rewrite:
+        return Choice(own, (own,), True)
+    found = search.choose(logical, removals=removals)
     if found.best.estimate.cost > _MARGIN * own.estimate.cost:
         found = replace(found, best=own)
     return found

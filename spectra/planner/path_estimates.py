@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 from spectra.automata import OTHER, Dfa
@@ -16,9 +16,12 @@ _LONGEST, _CLOSE = 200, 1e-4
 
 @dataclass(frozen=True, slots=True)
 class PathEstimate:
-    """Per instant: pairs that the automaton accepts, tree nodes, and how many of them are at one vertex; per second:
-    pairs that enter, tree nodes that are set, edges that are looked at for that, edges that arrive.
+    """Per instant: edges that the automaton can follow, pairs that it accepts, tree nodes, and how many of them are at
+    one vertex; per second: pairs that enter, tree nodes that are set, edges that are looked at for that, edges that
+    arrive.
     """
+
+    edges: float
 
     pairs: float
     nodes: float
@@ -29,6 +32,18 @@ class PathEstimate:
     edge_rate: float
     roots: float
     targets: float
+
+    def scaled(self, factor: float) -> PathEstimate:
+        """The same edges with so many times as many pairs."""
+        return replace(
+            self,
+            pairs=self.pairs * factor,
+            nodes=self.nodes * factor,
+            nodes_at_vertex=self.nodes_at_vertex * factor,
+            pair_rate=self.pair_rate * factor,
+            node_rate=self.node_rate * factor,
+            probe_rate=self.probe_rate * factor,
+        )
 
 
 @dataclass(slots=True)
@@ -94,6 +109,7 @@ def estimate_path(dfa: Dfa, graph: GraphStatistics, *, rooted: bool, ended: bool
     vertices = max((each.far.distinct for each in edges.values()), default=1.0) * max(dfa.states - 1, 1)
     arriving = {(label.predicate): edges[label].rate for label in dfa.labels}
     return PathEstimate(
+        edges=sum(step.live for step in {label.predicate: edges[label] for label in dfa.labels}.values()),
         pairs=pairs,
         nodes=nodes,
         nodes_at_vertex=nodes / max(vertices, 1.0),

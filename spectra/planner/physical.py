@@ -34,7 +34,6 @@ from spectra.planner.plans import (
     ImplicitPlan,
     NowPlan,
     OwnedPlan,
-    PathOperator,
     PhysicalPlan,
     ProjectPlan,
     SlicePlan,
@@ -43,7 +42,6 @@ from spectra.planner.plans import (
     UnionPlan,
     ValuesPlan,
     inputs,
-    with_inputs,
 )
 from spectra.sparql import syntax
 from spectra.sparql.expressions import variables_of
@@ -298,15 +296,6 @@ def turned(plan: SPathPlan) -> SPathPlan:
     return replace(other, operator=plan.operator)
 
 
-def with_path_operator(plan: PhysicalPlan, operator: PathOperator) -> PhysicalPlan:
-    """The same plan with one operator for all paths."""
-    if isinstance(plan, SPathPlan):
-        return replace(plan, operator=operator)
-    if isinstance(plan, DerivedPathPlan):
-        plan = replace(plan, path=replace(plan.path, operator=operator))
-    return with_inputs(plan, lambda below: with_path_operator(below, operator))
-
-
 def wanted_triples(
     plan: PhysicalPlan, source: Source, conditions: frozenset[Expression] = frozenset()
 ) -> tuple[Wanted[str], bool]:
@@ -364,12 +353,16 @@ def _conflicts(dfa: Dfa) -> str:
 def _path_line(plan: SPathPlan) -> str:
     names = " ".join(f"?{name}" for name in plan.variables)
     end = "object" if plan.backward else "subject"
-    text = f"{plan.operator}({names}) {path_text(plan.path)}: {plan.dfa.states} states, trees from the {end}"
+    text = f"{plan.operator}({names}) {path_text(plan.path)}: {plan.dfa.states} states, from the {end}"
     if plan.operator == "rspq":
         text += f", {_conflicts(plan.dfa)}"
     if plan.empty != "none":
         text += f", empty path matches {'the terms of the graph' if plan.empty == 'terms' else 'the constant'}"
     return text
+
+
+def _reason(plan: SPathPlan) -> list[str]:
+    return [f"{plan.operator}, since {plan.reason}"] if plan.reason else []
 
 
 def explain_physical(plan: PhysicalPlan, depth: int = 0) -> str:
@@ -387,9 +380,9 @@ def operator_lines(plan: PhysicalPlan) -> list[str]:
             compared = [f"compare[{expression_text(condition)}]" for condition in plan.comparisons]
             return [f"{plan.operator}({names})", *map(label, scans), *compared]
         case SPathPlan():
-            return [_path_line(plan)]
+            return [_path_line(plan), *_reason(plan)]
         case DerivedPathPlan(path, labels, _):
-            return [f"{_path_line(path)}, over derived {', '.join(labels)}"]
+            return [f"{_path_line(path)}, over derived {', '.join(labels)}", *_reason(path)]
         case HashJoinPlan(left, right, certain):
             shared = [name for name in left.variables if name in right.variables]
             loose = [name for name in shared if name not in certain]

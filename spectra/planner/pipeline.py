@@ -21,12 +21,14 @@ from spectra.planner.rules.push_filter_through_pattern import push_filter_throug
 from spectra.planner.rules.push_filter_through_union import push_filter_through_union
 from spectra.planner.rules.regroup_filters import regroup_filters
 from spectra.planner.rules.substitute_transition import substitute_transition
+from spectra.planner.rules.swap_filters import swap_filters
 
 #: The plans that may stand for a node; none where the rule does not apply.
 Rule = Callable[[Node], Iterator[Node]]
 
 RULES: tuple[Rule, ...] = (
     regroup_filters,
+    swap_filters,
     drop_repeated_filter,
     push_filter_through_union,
     push_filter_through_pattern,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from spectra.algebra import nodes
@@ -76,9 +76,10 @@ class TpJoinPlan:
 
 @dataclass(frozen=True, slots=True)
 class SPathPlan:
-    """A path as Δ-trees that grow from `root` by `dfa`; `backward` where that is the path's object.
+    """A path that is followed from `root` by `dfa`; `backward` where that is the path's object.
 
-    `empty` says which terms the empty path matches: those of the graph, the constant at an end, none.
+    `empty` says which terms the empty path matches: those of the graph, the constant at an end, none. `reason` is why
+    the operator was chosen, empty where somebody asked for it.
     """
 
     source: Source
@@ -89,6 +90,7 @@ class SPathPlan:
     backward: bool
     path: PathExpression
     operator: PathOperator = "spath"
+    reason: str = field(default="", compare=False)
 
     @property
     def variables(self) -> tuple[str, ...]:

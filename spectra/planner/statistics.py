@@ -22,6 +22,9 @@ class LabelStatistics:
 
     `live` is how many are there at an instant, which is rate · validity unless they are static. Distinct subjects,
     objects and `terms` (either of them) are those of the live edges; without `terms`, one has those of the other.
+    `met_subjects` says how often two edges meet: as if all subjects were so many equally frequent ones. Some that are
+    frequent make it less than there are. Likewise two objects, and the object of one edge and the subject of another
+    (`met_terms`); infinite where nothing is known or none meet.
     """
 
     rate: float
@@ -30,6 +33,9 @@ class LabelStatistics:
     objects: float
     live: float
     terms: float = 0.0
+    met_subjects: float = inf
+    met_objects: float = inf
+    met_terms: float = inf
 
     def __post_init__(self) -> None:
         if not self.terms:
@@ -54,6 +60,7 @@ class LabelStatistics:
     def shown(self) -> dict[str, float]:
         """The figures with their names, rounded; without the validity of what does not end."""
         figures = {**asdict(self), "fan_out": self.fan_out, "fan_in": self.fan_in}
+        figures = {name: value for name, value in figures.items() if not name.startswith("met_") or isfinite(value)}
         return {name: round(value, 3) for name, value in figures.items() if isfinite(value)}
 
 
@@ -71,6 +78,9 @@ _FULL = 0.75
 
 #: Where hardly a value comes twice, there are at most so many times as many as are seen.
 _MOST_UNSEEN = 4.0
+
+#: So many pairs of edges that meet say how often they do.
+_LEAST_MEETING = 30
 
 NO_EDGES = LabelStatistics(0.0, inf, 0.0, 0.0, 0.0)
 
@@ -127,6 +137,13 @@ def measured(
     return found
 
 
+def edges_by_label(views: WindowViews, texts: Callable[[NDArray[np.int32]], list[str]]) -> dict[str, int]:
+    """How many edges of each label a window holds; much less work than to measure it."""
+    counts = np.bincount(views.columns.predicate[views.rows()])
+    labels = np.flatnonzero(counts)
+    return dict(zip(texts(labels.astype(np.int32)), counts[labels].tolist(), strict=True))
+
+
 def _of_rows(views: WindowViews, rows: NDArray[np.int64], now: int) -> LabelStatistics:
     columns = views.columns
     moving = rows[columns.valid_to[rows] < FOREVER]
@@ -136,9 +153,27 @@ def _of_rows(views: WindowViews, rows: NDArray[np.int64], now: int) -> LabelStat
         span = max(now - int(arrived.min()), 1) / 1000
         validity = span if views.counting else float(np.mean(columns.valid_to[moving] - arrived)) / 1000
         rate = len(moving) / (validity if span > _FULL * validity else span)
-    subjects, objects = np.unique(columns.subject[rows]), np.unique(columns.object[rows])
-    terms = len(subjects) + len(objects) - len(np.intersect1d(subjects, objects, assume_unique=True))
-    return LabelStatistics(rate, validity, float(len(subjects)), float(len(objects)), float(len(rows)), float(terms))
+    subjects, of_subject = np.unique(columns.subject[rows], return_counts=True)
+    objects, of_object = np.unique(columns.object[rows], return_counts=True)
+    both, one, other = np.intersect1d(subjects, objects, assume_unique=True, return_indices=True)
+    terms = len(subjects) + len(objects) - len(both)
+    edges = float(len(rows))
+    return LabelStatistics(
+        rate,
+        validity,
+        float(len(subjects)),
+        float(len(objects)),
+        edges,
+        float(terms),
+        met_subjects=_met(edges * (edges - 1), float((of_subject * (of_subject - 1.0)).sum())),
+        met_objects=_met(edges * (edges - 1), float((of_object * (of_object - 1.0)).sum())),
+        met_terms=_met(edges * edges, float((of_subject[one] * of_object[other].astype(float)).sum())),
+    )
+
+
+def _met(pairs: float, meeting: float) -> float:
+    """Of how many equally frequent values so many pairs would be equal; infinite where too few are to tell."""
+    return pairs / meeting if meeting >= _LEAST_MEETING else inf
 
 
 def statistics_from(given: Any) -> dict[str, dict[str, LabelStatistics]]:
@@ -164,5 +199,6 @@ def _label_from(figures: Mapping[str, Any]) -> LabelStatistics:
     validity = float(figures["validity"] if rate else figures.get("validity", inf))
     if "live" in figures:
         terms = float(figures.get("terms", 0.0))
-        return LabelStatistics(rate, validity, subjects, objects, float(figures["live"]), terms)
+        met = {name: float(figures[name]) for name in ("met_subjects", "met_objects", "met_terms") if name in figures}
+        return LabelStatistics(rate, validity, subjects, objects, float(figures["live"]), terms, **met)
     return LabelStatistics.of(rate, validity, subjects, objects)

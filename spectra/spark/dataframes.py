@@ -173,7 +173,8 @@ def continuous(
     for stream, frame in frames.items():
         packer = Packer(stream, divided, keys, _shows_events(registered.query))
         portions.append(_rows(frame, _predicates(engine, stream)).mapInArrow(packer, PORTIONS))
-    specification = Specification(query, range, step, name, graphs, tuple(frames), len(keys), state_limit)
+    deleting = tuple(stream for stream, frame in frames.items() if "op" in frame.columns)
+    specification = Specification(query, range, step, name, graphs, tuple(frames), len(keys), state_limit, deleting)
     processor = ShardProcessor(specification.dumps(), keys, uuid.uuid4().hex)
     return (
         reduce(lambda one, other: one.unionAll(other), portions)

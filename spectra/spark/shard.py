@@ -37,6 +37,7 @@ class Specification(NamedTuple):
     streams: tuple[str, ...]
     shards: int
     state_limit: int | None
+    deleting: tuple[str, ...] = ()
 
     def dumps(self) -> bytes:
         return json.dumps(self._asdict()).encode()
@@ -112,7 +113,7 @@ class Shard:
     """An engine with one shard of one query, and the events that wait for their instant to be over."""
 
     def __init__(self, specification: Specification, number: int) -> None:
-        self._engine = Engine(state_limit=specification.state_limit)
+        self._engine = Engine(state_limit=specification.state_limit, deleting=specification.deleting)
         query = self._engine.register(
             specification.text,
             range=specification.range,

@@ -16,6 +16,7 @@ from tests.property.test_rules import rewrites
 #: For each rule what is selected from what, and the rules that are used before it, in the first place where they apply.
 CASES: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "regroup_filters": ("?x", "?x :p ?y FILTER(?x = :a && ?y != :b)", ()),
+    "swap_filters": ("?x", "?x :p ?y FILTER(?x = :a) FILTER(?y = :b)", ()),
     "drop_repeated_filter": ("?x", "?x :p ?y FILTER(?x = :a) FILTER(?y = :b) FILTER(?x = :a)", ()),
     "push_filter_through_union": ("?x", "{ ?x :p ?y } UNION { ?x :q ?z } FILTER(?x = :a)", ()),
     "push_filter_through_pattern": ("?x", "?x :p ?y . ?y :q ?z . ?z :r ?x FILTER(?y != ?z)", ()),

@@ -416,7 +416,7 @@ def test_analyze_adds_what_was_counted(folder: Path, capsys: pytest.CaptureFixtu
     plan, _, measured = capsys.readouterr().out.partition("\nmeasured\n")
     assert plan.startswith("query <http://e/reach>\n")
     assert "  4 events, 16 answers, state " in measured
-    assert "  spath(?x ?y) " in plan
+    assert "  columns(?x ?y) " in plan
     assert "    estimated: " in plan
     assert "    measured: 0.7273 rows/s, 6 rows, cost " in plan
     assert "edges_probed " in plan

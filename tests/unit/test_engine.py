@@ -273,7 +273,7 @@ def numbered(rows, times) -> EventBatch:
 
 def work(pattern, kind, counters, size, make_rows):
     """What the operators count for 500 events on a window that holds `size` triples."""
-    engine = spectra.Engine(lazy=False)  # or a small window, in which a view is empty, would cost nothing
+    engine = spectra.Engine(lazy=False, path="spath")  # or a small window, in which a view is empty, would cost nothing
     registered = engine.register(query("RANGE 1000h", pattern, output="ISTREAM"))
     rng = random.Random(size)
     filling = numbered(make_rows(rng, size, size), np.arange(size))

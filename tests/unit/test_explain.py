@@ -124,4 +124,6 @@ def test_prices_that_explain_what_was_measured() -> None:
 
     steps = np.array([[1.0, 0.0, 0.0], [1.0, 10.0, 0.0], [5.0, 1.0, 0.0]])
     prices = fitted(steps, steps @ np.array([2.0, 0.5, 0.0]), np.array([1.0, 1.0, 7.0]))
-    assert prices == pytest.approx([2.0, 0.5, 7.0], rel=1e-3)
+    assert prices[:2] == pytest.approx([2.0, 0.5], rel=0.02)
+    # nothing tells of the third: as it was, times how much slower the machine is
+    assert prices[2] == pytest.approx(7.0 * 1.75)
