@@ -188,7 +188,7 @@ class Columns(PathPairs):
             self._search = self._search._replace(**of_columns)
         elif is_full(self._arcs):
             self._arcs = grown_table(self._arcs)
-        elif self._work[kernels.ROOTS] == roots:
+        elif self._work[kernels.ROOTS] == roots and self._work[kernels.GAINED] == 0:  # gains on their way stay
             term, life = grown(self._roots.term, 2 * roots), grown(self._roots.life, 2 * roots)
             self._roots = self._roots._replace(term=term, life=life)
             self._gains = _new_gains(2 * roots, life.dtype.type)

@@ -181,6 +181,18 @@ def test_a_hub_outgrows_every_array():
     compare(random.Random(3), stream, window, lambda views: Columns(views, dfa, "x", "y", int), remembered)
 
 
+@pytest.mark.parametrize("before", range(5))
+def test_what_roots_gain_is_kept_while_room_is_made(before):
+    # the table of roots is exactly full while what an edge gives its root waits for room elsewhere
+    edges = [(3, 1, 5_000 + at) for at in range(before)] + [(5 + 2 * at, 1, 6 + 2 * at) for at in range(1_100)]
+    views = WindowViews()
+    operator = Columns(views, minimal_dfa(PATHS["a+"]), "x", "y", int)
+    operator.initial(1)
+    views.apply(*columns_of([(1, [(1, edge)]) for edge in edges], PlainWindow(range=10, step=5)), 1)
+    told = operator.process()
+    assert sorted(map(tuple, told.rows.tolist())) == sorted((source, target) for source, _, target in edges)
+
+
 @pytest.mark.parametrize("name", ["a+", "(a|b)*", "a*/b*"])
 def test_any_number_of_ends(name):
     # the ends of a count window are not in order within an instant, so that others have to move
