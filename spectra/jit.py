@@ -10,7 +10,7 @@ from functools import cache
 from hashlib import blake2b
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 # `_nrt` is off: kernels only borrow arrays and never make one (allocation stays in the class that owns
 # the columns). Counting references would otherwise take most of the time where small kernels call each
@@ -63,6 +63,34 @@ def cache_folder(module: str) -> Path:
     return Path(base) / "spectra-rsp" / digest.hexdigest()
 
 
+@cache
+def _own_files() -> type[Any]:
+    """A cache that keeps each signature of a kernel in a file of its own.
+
+    Numba numbers the files of a kernel and lists them in an index: two processes that compile it at the same time, for
+    different types, both take the next number, and one of them is then given the code of the other.
+    """
+    import numba
+    from numba.core.caching import IndexDataCacheFile
+
+    class OwnFiles(IndexDataCacheFile):
+        def _name(self, key: tuple[Any, ...]) -> str:
+            number = blake2b(repr((numba.__version__, key)).encode(), digest_size=8)
+            return str(self._data_name(int.from_bytes(number.digest(), "big")))
+
+        def save(self, key: tuple[Any, ...], data: Any) -> None:
+            self._save_data(self._name(key), (key, data))
+
+        def load(self, key: tuple[Any, ...]) -> Any:
+            try:
+                held, data = self._load_data(self._name(key))
+            except OSError:
+                return None
+            return data if held == key else None  # types may look alike
+
+    return OwnFiles
+
+
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     """Decorate a hot loop over arrays and scalars: compiled on first use, kept on disk, runs without the GIL."""
     global _decorated
@@ -75,7 +103,8 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     with _decorating:  # other users of numba keep their own place
         others, config.CACHE_DIR = config.CACHE_DIR, str(cache_folder(function.__module__))
         try:
-            compiled: Callable[..., Any] = numba.njit(**_OPTIONS)(function)
+            compiled: Any = numba.njit(**_OPTIONS)(function)
+            compiled._cache._cache_file.__class__ = _own_files()
         finally:
             config.CACHE_DIR = others
-    return compiled
+    return cast(Callable[..., Any], compiled)

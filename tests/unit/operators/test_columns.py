@@ -299,13 +299,14 @@ def test_containers_hold_what_a_dictionary_holds(lives, seed):
         # few or many roots gain, fewer and fewer in the end
         chosen = sorted(rng.sample(range(roots), rng.choice([1, 2, 5, roots // 20, roots // 2])))
         level = rng.randrange(expired + 1, expired + 20)
+        width = most if any(root >= roots for root in held[row]) else roots
         for at, root in enumerate(chosen):
             gains.root[at], gains.life[at] = root, rng.randrange(expired + 1, expired + 30)
         dense = len(chosen) > roots >> 3
         if dense:
             gains.cell[gains.root[: len(chosen)]] = gains.life[: len(chosen)]
         while True:
-            result, changed = merge(table, gains, rows[row], len(chosen), dense, level, roots, expired, True, True)
+            result, changed = merge(table, gains, rows[row], len(chosen), dense, level, width, expired, True, True)
             if result >= 0:
                 break
             assert wants_room(table)
