@@ -9,7 +9,7 @@ import pytest
 
 from spectra.automata import minimal_dfa
 from spectra.operators.contract import Deltas
-from spectra.operators.kernels.condense import lowest_bit
+from spectra.operators.kernels.bits import lowest_bit
 from spectra.operators.path import condense
 from spectra.operators.path.condense import Condense
 from spectra.views.view import WindowViews
