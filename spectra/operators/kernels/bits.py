@@ -6,16 +6,15 @@ import numpy as np
 
 from spectra.jit import is_interpreted, kernel
 
-if is_interpreted():
+if not is_interpreted():
+    from numba.cpython.unsafe.numbers import trailing_zeros
+else:
 
-    def lowest_bit(bits):
-        """The place of the lowest bit that is set."""
+    def trailing_zeros(bits):  # type: ignore[misc]
         return (int(bits) & -int(bits)).bit_length() - 1
 
-else:
-    from numba.cpython.unsafe.numbers import trailing_zeros
 
-    @kernel
-    def lowest_bit(bits):
-        """The place of the lowest bit that is set."""
-        return np.int64(trailing_zeros(bits))
+@kernel
+def lowest_bit(bits):
+    """The place of the lowest bit that is set."""
+    return np.int64(trailing_zeros(bits))

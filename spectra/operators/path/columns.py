@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,10 +11,8 @@ from spectra.automata import Dfa
 from spectra.clock import FOREVER, NO_END
 from spectra.operators.kernels import columns as kernels
 from spectra.operators.kernels.containers import BLOCK, CONVERTED, FREE_ROWS, ROWS, STRIDE, GainColumns
-from spectra.operators.path.automaton import Empty
 from spectra.operators.path.pairs import PathPairs
 from spectra.operators.path.tables import grown, grown_table, is_full, new_table, ranked, repacked, shrunk, wants_room
-from spectra.views.view import WindowViews
 
 _OF_COLUMNS = ("was", "after", "before", "touched", "down")
 
@@ -29,30 +26,7 @@ class Columns(PathPairs):
     #: Ends for which there is room at first.
     least_ends = 256
 
-    def __init__(
-        self,
-        views: WindowViews,
-        dfa: Dfa,
-        root: int | str,
-        target: int | str,
-        encode: Callable[[str], int],
-        *,
-        empty: Empty | None = None,
-        removals: bool = True,
-        extensions: bool = True,
-        owned: Callable[[NDArray[np.int32]], NDArray[np.bool_]] | None = None,
-    ) -> None:
-        super().__init__(
-            views,
-            dfa,
-            root,
-            target,
-            encode,
-            empty=empty,
-            removals=removals,
-            extensions=extensions,
-            owned=owned,
-        )
+    def _start(self, dfa: Dfa) -> None:
         self._work = np.zeros(32, np.int64)
         self._work[kernels.EXPANDING] = -1
         lives = _lives_for(self.least_ends)

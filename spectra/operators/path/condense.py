@@ -13,9 +13,7 @@ from spectra.clock import NO_END
 from spectra.operators.contract import Deltas
 from spectra.operators.kernels import condense as kernels
 from spectra.operators.kernels import condense_sets
-from spectra.operators.path.automaton import Empty
 from spectra.operators.path.pairs import PathPairs
-from spectra.views.view import WindowViews
 
 #: Roots that are followed together: so many words of 64 bits for every component.
 _MOST_WORDS = 64
@@ -36,23 +34,15 @@ class Condense(PathPairs):
 
     def __init__(
         self,
-        views: WindowViews,
-        dfa: Dfa,
-        root: int | str,
-        target: int | str,
-        encode: Callable[[str], int],
-        *,
-        empty: Empty | None = None,
-        removals: bool = True,
-        extensions: bool = True,
-        owned: Callable[[NDArray[np.int32]], NDArray[np.bool_]] | None = None,
+        *place: Any,
         last_seen: Callable[[NDArray[np.int64]], NDArray[np.int64] | None] | None = None,
+        **options: Any,
     ) -> None:
-        super().__init__(
-            views, dfa, root, target, encode, empty=empty, removals=removals, extensions=extensions, owned=owned
-        )
-        self._states = dfa.states
+        super().__init__(*place, **options)
         self._last_seen = last_seen
+
+    def _start(self, dfa: Dfa) -> None:
+        self._states = dfa.states
         self._work = np.zeros(kernels.EVALUATIONS + 1, np.int64)
         self._parts = kernels.ComponentColumns(
             **dict.fromkeys(_OF_NODES, np.zeros(0, np.int32)),
@@ -68,7 +58,7 @@ class Condense(PathPairs):
         self._held = 0
         self._evaluation = NO_END
         # where the ends of pairs that stay are not asked for, only those of pairs that enter are found
-        self._needs_ends = extensions or not removals
+        self._needs_ends = self._extensions or not self._removals
 
     @property
     def counters(self) -> dict[str, int]:
@@ -206,9 +196,14 @@ class Condense(PathPairs):
         term = np.sort(terms[:found])
         place = np.full((len(views.subject), 2), -1, np.int32)
         edges = kernels.EdgeColumns(
-            *(np.empty(count, np.int32) for _ in range(3)), np.empty(found + 1, np.int64), term, place,
-            np.empty(count, np.int32),
-        )  # fmt: skip
+            row=np.empty(count, np.int32),
+            label=np.empty(count, np.int32),
+            target=np.empty(count, np.int32),
+            first=np.empty(found + 1, np.int64),
+            term=term,
+            place=place,
+            rank=np.empty(count, np.int32),
+        )
         kernels.order_edges(automaton, drawn, count, self._numbers, edges)
         ends = np.zeros(1, np.int64)
         if not self._views.counting:
