@@ -10,11 +10,13 @@ from numpy.typing import NDArray
 from spectra.automata import Dfa
 from spectra.clock import FOREVER, NO_END
 from spectra.operators.kernels import columns as kernels
+from spectra.operators.kernels import columns_log
+from spectra.operators.kernels.columns_deletion import LANES, LaneColumns
 from spectra.operators.kernels.containers import BLOCK, CONVERTED, FREE_ROWS, ROWS, STRIDE, GainColumns
 from spectra.operators.path.pairs import PathPairs
 from spectra.operators.path.tables import grown, grown_table, is_full, new_table, ranked, repacked, shrunk, wants_room
 
-_OF_COLUMNS = ("was", "after", "before", "touched", "down")
+_OF_COLUMNS = ("after", "before", "touched")
 
 
 class Columns(PathPairs):
@@ -35,8 +37,7 @@ class Columns(PathPairs):
         self._arcs = new_table(64, lives)
         self._search = kernels.SearchColumns(
             best=np.zeros((1, dfa.states), lives),
-            was=np.zeros(64, lives),
-            **{name: np.zeros(64, np.int32) for name in _OF_COLUMNS[1:]},
+            **{name: np.zeros(64, np.int32) for name in _OF_COLUMNS},
             **_new_queue(self.least_ends),
         )
         self._roots = kernels.RootColumns(
@@ -47,15 +48,19 @@ class Columns(PathPairs):
             arc=np.zeros((1, len(dfa.labels)), np.int32),
         )
         self._gains = _new_gains(STRIDE, lives)
+        self._lanes = _new_lanes(0, lives)  # until an edge is deleted
         self._pairs = _new_pairs(1024)
 
     @property
     def counters(self) -> dict[str, int]:
-        """Edges probed and columns merged so far; columns now, those that are blocks, and changes between the kinds."""
+        """Edges probed, columns merged and cells that deletions took down so far; columns now, those that are blocks,
+        and changes between the kinds.
+        """
         columns = self._columns
         return {
             "edges_probed": int(self._work[kernels.EDGES_PROBED]),
             "columns_merged": int(self._work[kernels.COLUMNS_MERGED]),
+            "cells_taken_down": int(self._work[kernels.CELLS_TAKEN_DOWN]),
             "columns": int(columns.held[ROWS] - columns.held[FREE_ROWS]),
             "blocks": int(np.count_nonzero(columns.kind == BLOCK)),
             "conversions": int(columns.held[CONVERTED]),
@@ -119,13 +124,13 @@ class Columns(PathPairs):
         self._roots = self._roots._replace(life=rank[self._roots.life])
         self._search = self._search._replace(
             best=np.zeros(self._search.best.shape, lives),
-            was=np.zeros(len(self._search.was), lives),
             **_new_queue(room),
         )
         self._gains = _new_gains(len(self._roots.term), lives)
+        self._lanes = _new_lanes(0, lives)
 
     def _follow(self, first: int, last: int) -> tuple[int, int]:
-        following, written = kernels.follow_log(
+        following, written = columns_log.follow_log(
             self._views.columns,
             self._views.log.columns,
             first,
@@ -135,6 +140,7 @@ class Columns(PathPairs):
             self._gains,
             self._roots,
             self._search,
+            self._lanes,
             self._pairs,
             self._work,
             self._ends,
@@ -151,7 +157,10 @@ class Columns(PathPairs):
 
     def _make_room(self, written: int) -> None:
         roots = len(self._roots.term)
-        if wants_room(self._columns):
+        deleting = self._work[kernels.PHASE] == kernels.DELETE
+        if deleting and len(self._lanes.known) < self._columns.held[ROWS]:
+            self._lanes = _new_lanes(len(self._columns.vertex), self._roots.life.dtype.type)
+        elif wants_room(self._columns):
             self._columns = repacked(self._columns)
         elif wants_room(self._arcs):
             self._arcs = repacked(self._arcs)
@@ -186,8 +195,8 @@ class Columns(PathPairs):
     @property
     def nbytes(self) -> int:
         arrays: list[NDArray[Any]] = [
-            *self._columns, *self._arcs, *self._search, *self._gains, *self._roots, *self._pairs, *self._ends,
-            *self._terms,
+            *self._columns, *self._arcs, *self._search, *self._gains, *self._lanes, *self._roots, *self._pairs,
+            *self._ends, *self._terms,
         ]  # fmt: skip
         return sum(array.nbytes for array in arrays)
 
@@ -206,6 +215,22 @@ def _new_gains(roots: int, lives: type[np.unsignedinteger[Any]]) -> GainColumns:
         changed_root=np.zeros(roots, np.int32),
         changed_before=np.zeros(roots, lives),
         changed_after=np.zeros(roots, lives),
+    )
+
+
+def _new_lanes(rows: int, lives: type[np.unsignedinteger[Any]]) -> LaneColumns:
+    return LaneColumns(
+        root=np.zeros(LANES, np.int32),
+        now=np.zeros((rows, LANES), lives),
+        was=np.zeros((rows, LANES), lives),
+        fresh=np.zeros((rows, LANES), lives),
+        known=np.zeros(rows, np.bool_),
+        waits=np.zeros(rows, np.bool_),
+        touched=np.zeros(rows, np.int32),
+        queue=np.zeros(rows, np.int32),
+        head=np.zeros(1, np.int64),
+        offer=np.zeros(LANES, lives),
+        level=np.zeros(2, lives),
     )
 
 

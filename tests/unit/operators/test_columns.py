@@ -243,7 +243,7 @@ class Fed:
         return {name: after[name] - before[name] for name in after}, sorted(rows)
 
 
-NOTHING = {"edges_probed": 0, "columns_merged": 0, "columns": 0, "blocks": 0, "conversions": 0}
+NOTHING = dict.fromkeys(("edges_probed", "columns_merged", "cells_taken_down", "columns", "blocks", "conversions"), 0)
 
 
 def test_what_changes_nothing_costs_nothing():
@@ -280,6 +280,31 @@ def test_expiry_probes_no_edge():
     cost, told = fed.at(100)
     assert told == [(-1, 100, 10, 11), (-1, 100, 10, 12), (-1, 100, 10, 13), (-1, 100, 11, 12), (-1, 100, 11, 13)]
     assert (cost["edges_probed"], cost["columns_merged"], cost["columns"]) == (0, 0, -4)
+
+
+def test_a_deleted_edge_concerns_only_those_whose_lives_are_its_own():
+    fed = Fed(OneOrMorePath(A))
+    fed.at(1, *((1, (100 + i, 1, 11)) for i in range(50)), (1, (11, 1, 12)), (1, (12, 1, 13)))
+    fed.at(21, *((1, (100 + i, 1, 12)) for i in range(50)), (1, (12, 1, 13)))  # there for longer without 11
+    cost, told = fed.at(22, (-1, (11, 1, 12)))
+    assert told == [(-1, 100, 11, 12), (-1, 100, 11, 13)]
+    assert cost["cells_taken_down"] == 2
+
+
+def test_a_deleted_edge_takes_down_what_hangs_on_it_and_no_more():
+    # more roots than are looked at together lead to a hub, and by it to leaves; another crowd leads elsewhere
+    fed = Fed(OneOrMorePath(A))
+    fed.at(
+        1, *((1, (100 + i, 1, 10)) for i in range(100)), (1, (10, 1, 11)), *((1, (11, 1, 20 + i)) for i in range(30))
+    )
+    fed.at(2, *((1, (300 + i, 1, 12)) for i in range(100)), *((1, (12, 1, 50 + i)) for i in range(30)))
+    before = fed.operator.counters
+    cost, told = fed.at(3, (-1, (10, 1, 11)))
+    assert len(told) == cost["cells_taken_down"] == 101 * 31
+    assert all(sign == -1 and root not in range(300, 400) for sign, _, root, _ in told)
+    # for each 64 roots: forward from 11, back from 11 and the leaves for either state before, and nowhere else
+    assert cost["edges_probed"] == 2 * (30 + 2 * (1 + 30))
+    assert before["cells_taken_down"] == 0
 
 
 @pytest.mark.parametrize("lives", [np.uint8, np.uint16])
