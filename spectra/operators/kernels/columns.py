@@ -24,11 +24,14 @@ from spectra.operators.kernels.automaton import (
     target_of,
 )
 from spectra.operators.kernels.containers import (
+    DUE_BITS,
     LIST,
     NONE,
     ROWS,
+    STRIDE,
     Lives,
     gainers,
+    let_be_least,
     life_of,
     merge,
     set_life,
@@ -52,12 +55,14 @@ BEGIN, RELAX, DELETE, COLLECT, REPORT, PURGE, FINISH = range(7)
 class RootColumns(NamedTuple):
     """The roots by slot: their terms (0: the slot is free) and how long an edge leaves them that begins a path.
 
-    `slot` (by term) is slot + 1 of a root, 0 for none; `node` (by term and state) is row + 1 of a column, and
-    `arc` (by term and label) row + 1 of the list of edges that a label leads along from there.
+    `due` is no greater than the life of any among 64 slots. `slot` (by term) is slot + 1 of a root, 0 for none; `node`
+    (by term and state) is row + 1 of a column, and `arc` (by term and label) row + 1 of the list of edges that a label
+    leads along from there.
     """
 
     term: NDArray[np.int32]
     life: Lives
+    due: Lives
     slot: NDArray[np.int32]
     node: NDArray[np.int32]
     arc: NDArray[np.int32]
@@ -163,6 +168,13 @@ def drop_arc(views, arcs, roots, ends, automaton, row):
 
 
 @kernel
+def let_root_live(roots, slot, life):
+    roots.life[slot] = life
+    if life < roots.due[slot >> DUE_BITS]:
+        roots.due[slot >> DUE_BITS] = life
+
+
+@kernel
 def make_root(columns, gains, roots, work, vertex, life, forever):
     """Let a vertex be a root for at least so long; False for want of room."""
     slot = roots.slot[vertex] - 1
@@ -186,7 +198,7 @@ def make_root(columns, gains, roots, work, vertex, life, forever):
     work[ROOTS] = width
     work[LOWEST_ROOT] = slot + 1
     roots.term[slot] = vertex
-    roots.life[slot] = life
+    let_root_live(roots, slot, life)
     roots.slot[vertex] = slot + 1
     return True
 
@@ -197,7 +209,7 @@ def free_root(columns, roots, work, slot):
     vertex = roots.term[slot]
     node = roots.node[vertex, 0] - 1
     set_life(columns, node, slot, 0)
-    columns.least[node] = 0  # to be looked at
+    let_be_least(columns, node, 0)  # to be looked at
     roots.term[slot] = 0
     roots.slot[vertex] = 0
     work[LOWEST_ROOT] = min(work[LOWEST_ROOT], slot)
@@ -206,11 +218,19 @@ def free_root(columns, roots, work, slot):
 
 
 @kernel
-def free_roots(columns, roots, work):
+def free_roots(columns, roots, work, forever):
     """Give back the slots of all roots that are over."""
-    for slot in range(work[ROOTS]):
-        if roots.term[slot] != 0 and roots.life[slot] <= work[EXPIRED_LIFE]:
-            free_root(columns, roots, work, slot)
+    for part in range((work[ROOTS] + STRIDE - 1) >> DUE_BITS):
+        if roots.due[part] > work[EXPIRED_LIFE]:
+            continue
+        due = forever
+        for slot in range(part << DUE_BITS, min(work[ROOTS], (part + 1) << DUE_BITS)):
+            if roots.term[slot] != 0:
+                if roots.life[slot] <= work[EXPIRED_LIFE]:
+                    free_root(columns, roots, work, slot)
+                else:
+                    due = min(due, np.int64(roots.life[slot]))
+        roots.due[part] = due
 
 
 @kernel
@@ -225,7 +245,7 @@ def review_root(columns, arcs, roots, work, automaton, vertex):
         if automaton.moves[0, label] >= 0 and arc >= 0:
             for entry in range(arcs.offset[arc], arcs.offset[arc] + arcs.entries[arc]):
                 life = max(life, np.int64(arcs.entry_life[entry]))
-    roots.life[slot] = life
+    let_root_live(roots, slot, life)
     if life <= work[EXPIRED_LIFE]:
         free_root(columns, roots, work, slot)
 
@@ -281,6 +301,9 @@ def collect_ending(columns, roots, pairs, work, automaton, last):
     expired = work[EXPIRED_LIFE]
     while work[CURSOR] < columns.held[ROWS]:
         node = work[CURSOR]
+        if node & (STRIDE - 1) == 0 and columns.due[node >> DUE_BITS] > last:
+            work[CURSOR] += STRIDE
+            continue
         kind = columns.kind[node]
         if kind != NONE and automaton.is_accepting[columns.state[node]] and columns.least[node] <= last:
             if work[PAIRS] + work[ROOTS] > pairs.root.shape[0]:

@@ -31,18 +31,25 @@ from spectra.operators.kernels.columns import (
     review_root,
 )
 from spectra.operators.kernels.columns_deletion import delete_edge
-from spectra.operators.kernels.containers import NONE, ROWS, free_row, purge
+from spectra.operators.kernels.containers import DUE_BITS, NONE, ROWS, STRIDE, free_row, purge
 from spectra.views.kernels.apply import DELETED, EXPIRED
 
 
 @kernel
 def purge_table(table, gains, rows_by, expired, roots, forever):
     """Let the columns of a table go that are over; `rows_by` says where each is."""
-    for row in range(table.held[ROWS]):
-        if table.kind[row] != NONE and table.least[row] <= expired:
-            if purge(table, gains, row, expired, roots, forever) == 0:
-                rows_by[table.vertex[row], table.state[row]] = 0
-                free_row(table, row)
+    for part in range((table.held[ROWS] + STRIDE - 1) >> DUE_BITS):
+        if table.due[part] > expired:
+            continue
+        due = forever
+        for row in range(part << DUE_BITS, min(table.held[ROWS], (part + 1) << DUE_BITS)):
+            if table.kind[row] != NONE and table.least[row] <= expired:
+                if purge(table, gains, row, expired, roots, forever) == 0:
+                    rows_by[table.vertex[row], table.state[row]] = 0
+                    free_row(table, row)
+            if table.kind[row] != NONE:
+                due = min(due, np.int64(table.least[row]))
+        table.due[part] = due
 
 
 @kernel
@@ -50,7 +57,7 @@ def purge_all(columns, arcs, gains, roots, work, forever):
     """Let everything go that is over up to the limit."""
     work[EXPIRED_LIFE] = work[LIMIT]
     work[FLOOR] = max(work[FLOOR], work[LIMIT])
-    free_roots(columns, roots, work)
+    free_roots(columns, roots, work, forever)
     purge_table(columns, gains, roots.node, work[EXPIRED_LIFE], work[ROOTS], forever)
     purge_table(arcs, gains, roots.arc, work[EXPIRED_LIFE], ALWAYS_LISTS, forever)
 

@@ -12,7 +12,7 @@ from spectra.clock import FOREVER, NO_END
 from spectra.operators.kernels import columns as kernels
 from spectra.operators.kernels import columns_log
 from spectra.operators.kernels.columns_deletion import LANES, LaneColumns
-from spectra.operators.kernels.containers import BLOCK, CONVERTED, FREE_ROWS, ROWS, STRIDE, GainColumns
+from spectra.operators.kernels.containers import BLOCK, CONVERTED, DUE_BITS, FREE_ROWS, ROWS, STRIDE, GainColumns
 from spectra.operators.path.pairs import PathPairs
 from spectra.operators.path.tables import grown, grown_table, is_full, new_table, ranked, repacked, shrunk, wants_room
 
@@ -43,6 +43,7 @@ class Columns(PathPairs):
         self._roots = kernels.RootColumns(
             term=np.zeros(STRIDE, np.int32),
             life=np.zeros(STRIDE, lives),
+            due=np.zeros(1, lives),
             slot=np.zeros(1, np.int32),
             node=np.zeros((1, dfa.states), np.int32),
             arc=np.zeros((1, len(dfa.labels)), np.int32),
@@ -121,7 +122,7 @@ class Columns(PathPairs):
         work[kernels.EXPIRED_LIFE] = 0
         self._columns = ranked(self._columns, rank)
         self._arcs = ranked(self._arcs, rank)
-        self._roots = self._roots._replace(life=rank[self._roots.life])
+        self._roots = self._roots._replace(life=rank[self._roots.life], due=rank[self._roots.due])
         self._search = self._search._replace(
             best=np.zeros(self._search.best.shape, lives),
             **_new_queue(room),
@@ -173,7 +174,8 @@ class Columns(PathPairs):
             self._arcs = grown_table(self._arcs)
         elif self._work[kernels.ROOTS] == roots:
             term, life = grown(self._roots.term, 2 * roots), grown(self._roots.life, 2 * roots)
-            self._roots = self._roots._replace(term=term, life=life)
+            due = grown(self._roots.due, 2 * roots >> DUE_BITS)
+            self._roots = self._roots._replace(term=term, life=life, due=due)
             self._gains = _new_gains(2 * roots, life.dtype.type)
         elif written + 4 > len(self._out.at):
             self._more_output()
