@@ -31,7 +31,7 @@ from spectra.operators.kernels.columns import (
     review_root,
 )
 from spectra.operators.kernels.columns_deletion import delete_edge
-from spectra.operators.kernels.containers import DUE_BITS, NONE, ROWS, STRIDE, free_row, purge
+from spectra.operators.kernels.containers import DUE_BITS, NONE, REVIEWED, ROWS, STRIDE, free_row, purge
 from spectra.views.kernels.apply import DELETED, EXPIRED
 
 
@@ -43,6 +43,7 @@ def purge_table(table, gains, rows_by, expired, roots, forever):
             continue
         due = forever
         for row in range(part << DUE_BITS, min(table.held[ROWS], (part + 1) << DUE_BITS)):
+            table.held[REVIEWED] += 1
             if table.kind[row] != NONE and table.least[row] <= expired:
                 if purge(table, gains, row, expired, roots, forever) == 0:
                     rows_by[table.vertex[row], table.state[row]] = 0

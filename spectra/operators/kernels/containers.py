@@ -30,8 +30,8 @@ _LEAST_LIST = 16
 DUE_BITS = 6
 
 # what `held` says: of the arenas the places cut, in use, and asked for in vain; rows taken at least once and
-# given back since; how often a column changed its kind
-LIST_CUT, LIST_USED, LIST_WANTED, BLOCK_CUT, BLOCK_USED, BLOCK_WANTED, ROWS, FREE_ROWS, CONVERTED = range(9)
+# given back since; how often a column changed its kind; rows that were looked at for lives that are over
+LIST_CUT, LIST_USED, LIST_WANTED, BLOCK_CUT, BLOCK_USED, BLOCK_WANTED, ROWS, FREE_ROWS, CONVERTED, REVIEWED = range(10)
 
 Lives = NDArray[np.unsignedinteger]
 

@@ -12,7 +12,16 @@ from spectra.clock import FOREVER, NO_END
 from spectra.operators.kernels import columns as kernels
 from spectra.operators.kernels import columns_log
 from spectra.operators.kernels.columns_deletion import LANES, LaneColumns
-from spectra.operators.kernels.containers import BLOCK, CONVERTED, DUE_BITS, FREE_ROWS, ROWS, STRIDE, GainColumns
+from spectra.operators.kernels.containers import (
+    BLOCK,
+    CONVERTED,
+    DUE_BITS,
+    FREE_ROWS,
+    REVIEWED,
+    ROWS,
+    STRIDE,
+    GainColumns,
+)
 from spectra.operators.path.pairs import PathPairs
 from spectra.operators.path.tables import grown, grown_table, is_full, new_table, ranked, repacked, shrunk, wants_room
 
@@ -54,14 +63,15 @@ class Columns(PathPairs):
 
     @property
     def counters(self) -> dict[str, int]:
-        """Edges probed, columns merged and cells that deletions took down so far; columns now, those that are blocks,
-        and changes between the kinds.
+        """Edges probed, columns merged, cells that deletions took down, and columns and lists of edges reviewed at
+        expiries so far; columns now, those that are blocks, and changes between the kinds.
         """
         columns = self._columns
         return {
             "edges_probed": int(self._work[kernels.EDGES_PROBED]),
             "columns_merged": int(self._work[kernels.COLUMNS_MERGED]),
             "cells_taken_down": int(self._work[kernels.CELLS_TAKEN_DOWN]),
+            "reviewed": int(columns.held[REVIEWED] + self._arcs.held[REVIEWED]),
             "columns": int(columns.held[ROWS] - columns.held[FREE_ROWS]),
             "blocks": int(np.count_nonzero(columns.kind == BLOCK)),
             "conversions": int(columns.held[CONVERTED]),

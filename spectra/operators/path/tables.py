@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from spectra.operators.kernels.containers import (
     BLOCK_USED,
     BLOCK_WANTED,
-    CONVERTED,
     DUE_BITS,
     FREE_ROWS,
     LIST_USED,
     LIST_WANTED,
+    REVIEWED,
     ROWS,
     STRIDE,
     ColumnTable,
@@ -39,7 +39,7 @@ def new_table(rows: int, lives: type[np.unsignedinteger[Any]]) -> ColumnTable:
         due=np.zeros((rows >> DUE_BITS) + 1, lives),
         free=np.zeros(rows, np.int32),
         **_new_arenas(_LEAST_ARENA, _LEAST_ARENA, lives),
-        held=np.zeros(CONVERTED + 1, np.int64),
+        held=np.zeros(REVIEWED + 1, np.int64),
     )
 
 

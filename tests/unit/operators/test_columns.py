@@ -243,7 +243,9 @@ class Fed:
         return {name: after[name] - before[name] for name in after}, sorted(rows)
 
 
-NOTHING = dict.fromkeys(("edges_probed", "columns_merged", "cells_taken_down", "columns", "blocks", "conversions"), 0)
+NOTHING = dict.fromkeys(
+    ("edges_probed", "columns_merged", "cells_taken_down", "reviewed", "columns", "blocks", "conversions"), 0
+)
 
 
 def test_what_changes_nothing_costs_nothing():
@@ -280,6 +282,22 @@ def test_expiry_probes_no_edge():
     cost, told = fed.at(100)
     assert told == [(-1, 100, 10, 11), (-1, 100, 10, 12), (-1, 100, 10, 13), (-1, 100, 11, 12), (-1, 100, 11, 13)]
     assert (cost["edges_probed"], cost["columns_merged"], cost["columns"]) == (0, 0, -4)
+
+
+def test_an_expiry_reviews_few_columns_of_many():
+    # a thousand edges, each with an end of its own, and each expiry an instant of its own
+    views, window = WindowViews(), PlainWindow(range=1000, step=1)
+    operator = Columns(views, minimal_dfa(OneOrMorePath(A)), "x", "y", int)
+    views.apply(*columns_of([(at, [(1, (10 + 2 * at, 1, 11 + 2 * at))]) for at in range(1000)], window), 999)
+    operator.process()
+    views.vacuum()
+    before = operator.counters
+    assert (before["columns"], before["reviewed"]) == (2000, 0)
+    views.apply(*columns_of([(1100, [])], window), 1100)
+    assert len(operator.process()) == 101
+    # of each edge the column of its source, that of its target and the list of edges, among 64 each
+    assert operator.counters["reviewed"] <= 101 * 3 * 64
+    assert operator.counters["columns"] == 2000 - 2 * 101
 
 
 def test_a_deleted_edge_concerns_only_those_whose_lives_are_its_own():
