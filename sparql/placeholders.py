@@ -83,6 +83,13 @@ class ServiceSlot:
 
 
 @dataclass(frozen=True, slots=True)
+class TemplateGraphSlot:
+    """`GRAPH name {` of a template, or None for its `}`, written as a triple `<index> <index> <index>` for rdflib."""
+
+    name: Term | None
+
+
+@dataclass(frozen=True, slots=True)
 class DeclarationSlot:
     """`FROM NAMED WINDOW …` or `FROM STREAM …`, written `FROM NAMED <index>` for rdflib."""
 
@@ -97,6 +104,7 @@ Slot = (
     | InverseSlot
     | WindowSlot
     | ServiceSlot
+    | TemplateGraphSlot
     | DeclarationSlot
 )
 
@@ -138,6 +146,10 @@ class Rewritten:
     def before(self, piece: int) -> str:
         """The text in front of a piece."""
         return "".join(self._pieces[:piece])
+
+    def ends_with(self, *pieces: str) -> bool:
+        """Whether the last piece so far is one of these."""
+        return bool(self._pieces) and self._pieces[-1].strip() in pieces
 
     def is_word(self, piece: int) -> bool:
         return self._pieces[piece].strip()[:1].isalpha()

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from spectra.errors import Place, QueryError
-from spectra.sparql.syntax import Pattern, TriplePattern, Variable
+from spectra.sparql.syntax import Pattern, TemplatePattern, Variable
 
 
 class OutputOperator(Enum):
@@ -92,7 +92,7 @@ class ContinuousQuery:
     options: frozenset[Option]
     pattern: Pattern
     variables: tuple[Variable, ...]
-    template: tuple[TriplePattern, ...]
+    template: tuple[TemplatePattern, ...]
     report: Report
     text: str
     base: str | None = None

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from spectra.clock import duration
 from spectra.dictionary.terms import RDF_LANG_STRING, XSD_STRING, Literal, term_text
-from spectra.errors import Place, QueryError, UnsupportedError
+from spectra.errors import InternalError, Place, QueryError, UnsupportedError
 from spectra.sparql.iris import resolve
 from spectra.sparql.keywords import KEYWORDS, OPTIONS, UPDATES, WINDOWS
 from spectra.sparql.placeholders import (
@@ -20,6 +20,7 @@ from spectra.sparql.placeholders import (
     RepeatSlot,
     Rewritten,
     ServiceSlot,
+    TemplateGraphSlot,
     VariableSlot,
     WindowSlot,
 )
@@ -147,6 +148,8 @@ class _Reader:
         self.deepest: Place | None = None  # the bracket with most others around it
         self.declared: list[_Declared] = []
         self._window_names: list[tuple[str, Token]] = []  # the IRIs that WINDOW patterns use
+        self._template_end = 0  # the brace that closes the template, and that of a GRAPH inside it
+        self._template_graph_end: int | None = None
 
     # --- reading ----------------------------------------------------------------------------
 
@@ -289,6 +292,8 @@ class _Reader:
             add(f"{slot.sign}{index}", index, slot)
         elif token.kind is Kind.LANGUAGE:
             raise self.source.error(f"{token} does not follow a string", token)
+        elif index == self._template_graph_end:
+            self._end_template_graph(index)
         elif not (self._rewrite_repeat(index) or self._rewrite_negated(index)):
             # rdflib takes a modifier of a path only right after its element
             add(token.text, index, glued=token.text in ("?", "*", "+") and self._after_path(index))
@@ -305,10 +310,14 @@ class _Reader:
         elif token.value == "SERVICE":
             silent = self._word("SILENT")
             self._add_graph(index, ServiceSlot(self._variable_or_iri("an IRI or a variable after SERVICE"), silent))
+        elif token.value == "GRAPH" and index < self._template_end:
+            self._template_graph(index, token)
         elif token.text == "a":
             self.rewritten.add("a", index)
         elif token.value in KEYWORDS and token.value != "A":
             self.rewritten.add(token.value, index)
+            if token.value == "CONSTRUCT" and self.tokens[self.position].text == "{":
+                self._template_end = self._closing(self.position)
         else:
             if index > 0 and self.tokens[index - 1].value in ("NAMED", "FROM"):
                 close = difflib.get_close_matches(token.value, ("WINDOW", "STREAM", "NAMED"), 1)
@@ -316,6 +325,39 @@ class _Reader:
                 close = difflib.get_close_matches(token.value, KEYWORDS, 1)
             hint = f"Did you mean {close[0]}?" if close else "Write a variable ?x, an IRI <…> or a prefixed name ex:x."
             raise self.source.error(f"unknown word {token}", token, hint=hint)
+
+    def _template_graph(self, index: int, token: Token) -> None:
+        """`GRAPH name { … }` of a template: triples between two that mark its begin and its end."""
+        if self._template_graph_end is not None:
+            raise self.source.error("GRAPH inside GRAPH: a triple of a template goes into one graph", token)
+        name = self._variable_or_iri("the graph's IRI or a variable after GRAPH")
+        opening = self.tokens[self.position]
+        if opening.text != "{":
+            raise self._unexpected(opening, '"{"')
+        self._template_graph_end = self._closing(self.position)
+        self.position += 1
+        self._mark_graph(index, name)
+        self.rewritten.add(".", index)
+
+    def _end_template_graph(self, index: int) -> None:
+        self._template_graph_end = None
+        self._mark_graph(index, None)
+        if self.tokens[self.position].text not in (".", "}"):
+            self.rewritten.add(".", index)
+
+    def _mark_graph(self, index: int, name: Term | None) -> None:
+        if not self.rewritten.ends_with("{", "."):
+            self.rewritten.add(".", index)
+        self.rewritten.add(f"<{index}> <{index}> <{index}>", index, TemplateGraphSlot(name))
+
+    def _closing(self, opening: int) -> int:
+        """The brace that closes another one."""
+        depth = 0
+        for position in range(opening, len(self.tokens)):
+            depth += {"{": 1, "}": -1}.get(self.tokens[position].text, 0)
+            if depth == 0:
+                return position
+        raise InternalError("brackets were checked before")
 
     def _add_graph(self, index: int, slot: WindowSlot | ServiceSlot) -> None:
         opening = self.tokens[self.position]

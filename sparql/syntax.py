@@ -7,6 +7,7 @@ pattern are variables whose name starts with `_:`, which no projection can name.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 
@@ -141,6 +142,32 @@ class TriplePattern:
     subject: Term
     predicate: Term
     object: Term
+
+
+@dataclass(frozen=True, slots=True)
+class QuadPattern:
+    """A triple of a CONSTRUCT template that goes into a named graph."""
+
+    subject: Term
+    predicate: Term
+    object: Term
+    graph: Term
+
+
+#: What a CONSTRUCT template is made of.
+TemplatePattern = TriplePattern | QuadPattern
+
+
+def template_terms(pattern: TemplatePattern) -> tuple[Term, ...]:
+    """Subject, predicate and object, then the graph if it is a named one."""
+    triple = (pattern.subject, pattern.predicate, pattern.object)
+    return (*triple, pattern.graph) if isinstance(pattern, QuadPattern) else triple
+
+
+def template_variables(template: Iterable[TemplatePattern]) -> tuple[str, ...]:
+    """The columns of what a template makes."""
+    named = any(isinstance(pattern, QuadPattern) for pattern in template)
+    return ("s", "p", "o", "g") if named else ("s", "p", "o")
 
 
 @dataclass(frozen=True, slots=True)

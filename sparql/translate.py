@@ -22,6 +22,7 @@ from spectra.sparql.placeholders import (
     NumberSlot,
     Rewritten,
     ServiceSlot,
+    TemplateGraphSlot,
     VariableSlot,
     WindowSlot,
 )
@@ -47,9 +48,11 @@ from spectra.sparql.syntax import (
     PathPattern,
     Pattern,
     Project,
+    QuadPattern,
     Reduced,
     Service,
     Slice,
+    TemplatePattern,
     Term,
     TriplePattern,
     Union_,
@@ -75,7 +78,7 @@ class Translation:
     form: Form
     pattern: Pattern
     variables: tuple[Variable, ...]
-    template: tuple[TriplePattern, ...]
+    template: tuple[TemplatePattern, ...]
     static: tuple[str, ...]
     static_named: tuple[str, ...]
     forbidden: QueryError | None = None
@@ -179,7 +182,7 @@ class _Translator:
         form = _FORMS[tree.name]
         static, named = self._dataset(tree.datasetClause or ())
         variables: tuple[Variable, ...] = ()
-        template: tuple[TriplePattern, ...] = ()
+        template: tuple[TemplatePattern, ...] = ()
         if form is Form.SELECT:
             pattern, variables = self.select(tree)
         else:
@@ -198,15 +201,20 @@ class _Translator:
             (named if clause.named is not None else static).append(iri_text(iri, self.rewritten)[1:-1])
         return tuple(static), tuple(named)
 
-    def _template(self, tree: CompValue) -> tuple[TriplePattern, ...]:
+    def _template(self, tree: CompValue) -> tuple[TemplatePattern, ...]:
         if tree.template is None and tree.where is not None and tree.where.name == "FakeGroupGraphPatten":
             blocks = [triples for part in tree.where.part for triples in part.triples]
         else:
             blocks = tree.template or []
-        patterns = []
+        patterns: list[TemplatePattern] = []
+        graph: Term | None = None
         for subject, predicate, object_ in _by_three(blocks):
-            terms = (self._template_term(term) for term in (subject, predicate, object_))
-            patterns.append(TriplePattern(*terms))
+            slot = self.rewritten.slots.get(int(subject)) if isinstance(subject, URIRef) and subject.isdigit() else None
+            if isinstance(slot, TemplateGraphSlot):
+                graph = slot.name
+                continue
+            s, p, o = (self._template_term(term) for term in (subject, predicate, object_))
+            patterns.append(TriplePattern(s, p, o) if graph is None else QuadPattern(s, p, o, graph))
         return tuple(patterns)
 
     def _template_term(self, node: Any) -> Term:

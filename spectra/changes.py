@@ -58,7 +58,8 @@ class Change:
 
     `bindings` maps variable names to rdflib terms; unbound variables are absent. `until` is when the
     solution will leave if nothing else arrives (None: not by itself). `paths` are there where the query asks
-    for them. An ASK query has `boolean`, a CONSTRUCT query `triple` (N-Triples texts) instead of bindings.
+    for them. An ASK query has `boolean`, a CONSTRUCT query `triple` (N-Triples texts) instead of bindings, and `graph`
+    where the template puts it into a named one.
     """
 
     query: str
@@ -69,12 +70,13 @@ class Change:
     paths: tuple[Path, ...] = ()
     boolean: bool | None = None
     triple: tuple[str, str, str] | None = None
+    graph: str | None = None
 
     def __str__(self) -> str:
         if self.boolean is not None:
             what = str(self.boolean).lower()
         elif self.triple is not None:
-            what = " ".join(self.triple)
+            what = " ".join(self.triple if self.graph is None else (*self.triple, self.graph))
         else:
             what = " ".join(f"?{name}={term.n3()}" for name, term in self.bindings.items())
         ending = f" until {self.until}" if self.until is not None else ""
@@ -86,7 +88,8 @@ class ChangeBatch:
     """Changes of one query in the order of their instants, as columns.
 
     `codes` has a row per change and a column per variable: positions in `terms` (N-Triples texts), -1
-    for unbound. ASK has no columns and a truth value for each row; CONSTRUCT has the columns s, p, o.
+    for unbound. ASK has no columns and a truth value for each row; CONSTRUCT has the columns s, p, o, and g
+    where its template names graphs.
     """
 
     query: str
@@ -107,8 +110,11 @@ class ChangeBatch:
         for number, (at, op, until, row, boolean) in enumerate(self.rows()):
             bindings: dict[str, Any] = {}
             triple: tuple[str, str, str] | None = None
+            graph: str | None = None
             if self.form is Form.CONSTRUCT:
                 triple = (self.terms[row[0]], self.terms[row[1]], self.terms[row[2]])
+                if len(row) == 4 and row[3] >= 0:
+                    graph = self.terms[row[3]]
             else:
                 for name, code in zip(self.variables, row, strict=True):
                     if code >= 0:
@@ -122,6 +128,7 @@ class ChangeBatch:
                 paths=self.paths_of(number),
                 boolean=boolean,
                 triple=triple,
+                graph=graph,
             )
 
     def paths_of(self, number: int) -> tuple[Path, ...]:

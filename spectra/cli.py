@@ -11,7 +11,7 @@ import signal
 import sys
 import traceback
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from glob import glob
 from pathlib import Path
@@ -27,6 +27,7 @@ from spectra.errors import (
 )
 
 if TYPE_CHECKING:
+    from spectra.ending import Ending
     from spectra.engine import Engine
     from spectra.keeper import Keeper
     from spectra.planner.statistics import Statistics
@@ -105,6 +106,7 @@ class _BadDataError(Exception):
 def _run(options: argparse.Namespace) -> int:
     _check_engine(options)
     from spectra.clock import FOREVER
+    from spectra.ending import Ending
     from spectra.output import HoldBack, writer_for
     from spectra.progress import Progress, reached_time, summary_lines
 
@@ -130,10 +132,12 @@ def _run(options: argparse.Namespace) -> int:
         # last, because Spark takes its time: whatever is wrong with the call is known by now
         with _inputs(options, sources, keeper) as inputs:
             progress = Progress(engine, inputs, sys.stderr)
-            reading = {**_reading(options), **_following(options)}
+            ending = Ending()
+            reading = {**_reading(options), **_following(options, ending)}
             run = engine.run(*inputs, drain=options.drain, position=position, **reading)
+            awaited = ending.awaited() if options.follow else nullcontext()
             try:
-                with _interrupted_by_sigterm(options.follow), _running(engine), closing(run.portions()) as portions:
+                with awaited, _running(engine), closing(run.portions()) as portions:
                     for told in portions:
                         progress.clear()
                         writer.write(hold_back.upto(told, reached_time(engine)) if hold_back else told)
@@ -142,6 +146,7 @@ def _run(options: argparse.Namespace) -> int:
                         if keeper is not None:
                             keeper.portion_written()
                         progress.show()
+                        ending.check()
             except KeyboardInterrupt:
                 interrupted = True
             finally:
@@ -225,25 +230,12 @@ def _keeper(options: argparse.Namespace, queries: list[QueryFile]) -> Keeper | N
     )
 
 
-def _following(options: argparse.Namespace) -> dict[str, Any]:
-    return {"follow": True, "idle": options.idle} if options.follow else {}
+def _following(options: argparse.Namespace, ending: Ending) -> dict[str, Any]:
+    return {"follow": True, "idle": options.idle, "between": ending.check} if options.follow else {}
 
 
 def _lateness(query: ContinuousQuery) -> int:
     return max(window.spec.lateness for window in query.windows)
-
-
-@contextmanager
-def _interrupted_by_sigterm(follow: bool) -> Iterator[None]:
-    """A follower that is told to end does so as after Ctrl-C: with a summary."""
-    if not follow:
-        yield
-        return
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 @contextmanager

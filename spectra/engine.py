@@ -36,6 +36,7 @@ from spectra.sparql import parse_query
 from spectra.sparql.composed import in_order, makes_stream, producers_of
 from spectra.sparql.query import ContinuousQuery, Option, WindowKind
 from spectra.sparql.rspql import DEFAULT_NAME
+from spectra.sparql.syntax import QuadPattern
 from spectra.static import read_static
 from spectra.streams.contract import EventSource
 from spectra.streams.distinct import pruned
@@ -301,7 +302,14 @@ class Engine:
             )
         everyone = [query, *(other.query for other in self.queries)]
         made = {each.name for each in everyone if makes_stream(each)}
+        quads = {each.name for each in everyone if any(isinstance(part, QuadPattern) for part in each.template)}
         for window in (window for each in everyone for window in each.windows):
+            if window.stream in quads:
+                raise UnsupportedError(
+                    f"a window on <{window.stream}>, whose template names graphs, is not evaluated yet",
+                    place=window.place,
+                    hint="A stream has triples: leave GRAPH out of the template of the query that is read.",
+                )
             if window.spec.kind is WindowKind.EVENT and window.stream in made:
                 raise UnsupportedError(
                     f"a window [EVENT] on <{window.stream}>, the output of a query, is not evaluated yet",
@@ -449,7 +457,7 @@ class Engine:
 
         With `drain`, time then goes on until every window that holds content has closed. `position` keeps
         count of what was taken, and leaves out what was taken before. Options go to `Source.batches`:
-        `validate`, `follow`, `idle`.
+        `validate`, `follow`, `idle`, `between`.
         """
         return Run(self, inputs, drain, position, options)
 

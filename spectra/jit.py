@@ -63,34 +63,6 @@ def cache_folder(module: str) -> Path:
     return Path(base) / "spectra-rsp" / digest.hexdigest()
 
 
-@cache
-def _own_files() -> type[Any]:
-    """A cache that keeps each signature of a kernel in a file of its own.
-
-    Numba numbers the files of a kernel and lists them in an index: two processes that compile it at the same time, for
-    different types, both take the next number, and one of them is then given the code of the other.
-    """
-    import numba
-    from numba.core.caching import IndexDataCacheFile
-
-    class OwnFiles(IndexDataCacheFile):
-        def _name(self, key: tuple[Any, ...]) -> str:
-            number = blake2b(repr((numba.__version__, key)).encode(), digest_size=8)
-            return str(self._data_name(int.from_bytes(number.digest(), "big")))
-
-        def save(self, key: tuple[Any, ...], data: Any) -> None:
-            self._save_data(self._name(key), (key, data))
-
-        def load(self, key: tuple[Any, ...]) -> Any:
-            try:
-                held, data = self._load_data(self._name(key))
-            except OSError:
-                return None
-            return data if held == key else None  # types may look alike
-
-    return OwnFiles
-
-
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     """Decorate a hot loop over arrays and scalars: compiled on first use, kept on disk, runs without the GIL."""
     global _decorated
@@ -104,7 +76,28 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
         others, config.CACHE_DIR = config.CACHE_DIR, str(cache_folder(function.__module__))
         try:
             compiled: Any = numba.njit(**_OPTIONS)(function)
-            compiled._cache._cache_file.__class__ = _own_files()
         finally:
             config.CACHE_DIR = others
-    return cast(Callable[..., Any], compiled)
+    kept = compiled._cache._cache_file
+    base = kept._index_name.removesuffix(".nbi")
+    compiled._cache._cache_file = _files_by_key()(kept._cache_path, base, kept._source_stamp)
+    return cast("Callable[..., Any]", compiled)
+
+
+@cache
+def _files_by_key() -> type[Any]:
+    """Numba's cache of one kernel, with a file for each signature that no other signature can have.
+
+    Numba numbers the files by what it reads in the index. Two processes that compile a kernel for different
+    types at the same time may take one number: the index of one then leads to the machine code of the other.
+    """
+    from numba.core.caching import IndexDataCacheFile
+
+    class FilesByKey(IndexDataCacheFile):
+        def save(self, key: object, data: object) -> None:
+            digest = blake2b(repr(key).encode(), digest_size=16).hexdigest()
+            name = f"{self._index_name.removesuffix('.nbi')}.{digest}.nbc"
+            self._save_data(name, data)  # before the index leads there
+            self._save_index({**self._load_index(), key: name})
+
+    return FilesByKey

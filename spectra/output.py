@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import Any, Protocol, TextIO
 
 import numpy as np
@@ -17,6 +17,7 @@ from spectra.clock import FOREVER, date_time
 from spectra.dictionary.terms import XSD_STRING, literal_parts, to_json
 from spectra.errors import QueryError
 from spectra.sparql.query import ContinuousQuery, Form, OutputOperator
+from spectra.sparql.syntax import template_variables
 
 _XSD = "http://www.w3.org/2001/XMLSchema#"
 _GENERATED = "<http://www.w3.org/ns/prov#generatedAtTime>"
@@ -163,7 +164,9 @@ class JsonWriter:
         names = [f"{_json_text(name)}:" for name in batch.variables]
         for number, (at, op, until, row, _) in enumerate(batch.rows()):
             if batch.form is Form.CONSTRUCT:
-                what = f'"triple":[{",".join([terms[code] for code in row])}]'
+                what = f'"triple":[{",".join([terms[code] for code in row[:3]])}]'
+                if len(row) == 4 and row[3] >= 0:
+                    what += f',"graph":{terms[row[3]]}'
             else:
                 bound = [name + terms[code] for name, code in zip(names, row, strict=True) if code >= 0]
                 what = f'"bindings":{{{",".join(bound)}}}'
@@ -198,7 +201,7 @@ class _Columns:
                 case Form.SELECT:
                     names |= dict.fromkeys(variable.name for variable in query.variables)
                 case Form.CONSTRUCT:
-                    names |= dict.fromkeys(("s", "p", "o"))
+                    names |= dict.fromkeys(template_variables(query.template))
                 case Form.ASK:
                     names["boolean"] = None
         self.names = tuple(names)
@@ -352,7 +355,10 @@ class Shortening:
 
 
 class QuadWriter:
-    """The answers of CONSTRUCT queries as a stream: a graph per instant, its time before it."""
+    """The answers of CONSTRUCT queries as a stream: a graph per instant, its time before it.
+
+    Triples that a template puts into named graphs are told in those.
+    """
 
     def __init__(self, queries: Sequence[ContinuousQuery], file: TextIO) -> None:
         self._file = file
@@ -373,13 +379,14 @@ class QuadWriter:
 
     def write(self, told: Sequence[ChangeBatch]) -> None:
         for batch in in_order(told):
-            graph = ""
-            before: int | None = None
-            for at, _, _, (s, p, o), _ in batch.rows():
-                if at != before:
-                    graph, before = self._graph(batch.query, at), at
-                    self._file.write(f'{graph} {_GENERATED} "{date_time(at)}"^^<{_XSD}dateTime> .\n')
-                self._file.write(f"{batch.terms[s]} {batch.terms[p]} {batch.terms[o]} {graph} .\n")
+            rows: Iterable[tuple[int, list[int]]] = ((at, codes) for at, _, _, codes, _ in batch.rows())
+            if len(batch.variables) == 4:  # an event is what is told of one graph
+                rows = sorted(rows, key=lambda row: (row[0], row[1][3]))
+            for (at, code), group in groupby(rows, key=lambda row: (row[0], row[1][3] if len(row[1]) == 4 else -1)):
+                graph = self._graph(batch.query, at) if code < 0 else batch.terms[code]
+                self._file.write(f'{graph} {_GENERATED} "{date_time(at)}"^^<{_XSD}dateTime> .\n')
+                for _, (s, p, o, *_) in group:
+                    self._file.write(f"{batch.terms[s]} {batch.terms[p]} {batch.terms[o]} {graph} .\n")
 
     def flush(self) -> None:
         self._file.flush()

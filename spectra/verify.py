@@ -15,7 +15,7 @@ from spectra.dictionary.terms import canonical
 from spectra.oracle import Event, OracleAnswer, Triple, recompute
 from spectra.oracle.derived import all_read, derived_events
 from spectra.oracle.schedule import Schedule
-from spectra.sparql.composed import makes_stream
+from spectra.sparql.composed import producers_of
 from spectra.sparql.query import Form
 from spectra.streams.quarantine import Quarantine
 from spectra.views.batch import EventBatch
@@ -76,7 +76,7 @@ def verify(
             graphs = {f"<{iri}>" if iri else "": triples for iri, triples in static.get(query.name, {}).items()}
             read = all_read(query.query, events, derived, timeline.reorder.lateness)
             found[query.name] = _compared(query, told[query.name], read, graphs, drain)
-            if makes_stream(query.query):
+            if any(producers_of(other.query, [query.query]) for other in engine.queries):
                 derived[query.name] = derived_events(query.query, read, static=graphs, drain=drain)
     return [found[query.name] for query in engine.queries]
 
@@ -119,7 +119,7 @@ def _answers(batch: ChangeBatch) -> Iterator[tuple[int, Answer]]:
         if boolean is not None:
             what = str(boolean).lower()
         elif batch.form is Form.CONSTRUCT:
-            what = " ".join(terms[code] for code in row)
+            what = " ".join(terms[code] for code in row if code >= 0)
         else:
             bound = [(batch.variables[column], row[column]) for column in order if row[column] >= 0]
             what = " ".join(f"?{name}={terms[code]}" for name, code in bound)

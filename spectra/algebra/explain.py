@@ -17,6 +17,7 @@ from spectra.sparql.syntax import (
     Variable,
     ZeroOrMorePath,
     ZeroOrOnePath,
+    template_terms,
 )
 
 
@@ -73,8 +74,7 @@ def label(node: Node) -> str:
         case nodes.Project(names, _):
             return f"Project[{_names(names)}]"
         case nodes.Construct(template, _):
-            triples = " . ".join(f"{_term(t.subject)} {_term(t.predicate)} {_term(t.object)}" for t in template)
-            return f"Construct[{triples}]"
+            return f"Construct[{' . '.join(' '.join(map(_term, template_terms(pattern))) for pattern in template)}]"
         case _:
             return type(node).__name__
 

@@ -31,6 +31,7 @@ from spectra.sparql.syntax import (
     SequencePath,
     Term,
     Variable,
+    template_terms,
 )
 
 _TRUE = '"true"^^<http://www.w3.org/2001/XMLSchema#boolean>'
@@ -70,7 +71,9 @@ def from_sparql(query: ContinuousQuery) -> Node:
         )
     translation = _Translation(query)
     if query.form is Form.CONSTRUCT:
-        used = dict.fromkeys(t.name for triple in query.template for t in _terms(triple) if isinstance(t, Variable))
+        used = dict.fromkeys(
+            t.name for pattern in query.template for t in template_terms(pattern) if isinstance(t, Variable)
+        )
         labels = tuple(name for name in used if name.startswith("_:"))
         root = translation.node(query.pattern, None, bool(labels))
         if labels:
@@ -83,10 +86,6 @@ def from_sparql(query: ContinuousQuery) -> Node:
 
 
 _BESIDE = "Write the two beside each other."
-
-
-def _terms(triple: syntax.TriplePattern) -> tuple[Term, Term, Term]:
-    return triple.subject, triple.predicate, triple.object
 
 
 def _unsupported(query: ContinuousQuery, what: str, keyword: str, hint: str | None = None) -> UnsupportedError:

@@ -11,7 +11,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from spectra.errors import InternalError
-from spectra.sparql.syntax import Aggregate, Expression, PathExpression, Term, TriplePattern, Variable
+from spectra.sparql.syntax import (
+    Aggregate,
+    Expression,
+    PathExpression,
+    TemplatePattern,
+    Term,
+    Variable,
+    template_variables,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -362,18 +370,21 @@ class Fresh:
 
 @dataclass(frozen=True, slots=True)
 class Construct:
-    """The triples of a template, over three variables s, p, o, duplicates kept."""
+    """The triples of a template, over the variables s, p, o, duplicates kept.
 
-    template: tuple[TriplePattern, ...]
+    A template with named graphs has the variable g too, which is unbound for triples of the default graph.
+    """
+
+    template: tuple[TemplatePattern, ...]
     input: Node
 
     @property
     def variables(self) -> tuple[str, ...]:
-        return ("s", "p", "o")
+        return template_variables(self.template)
 
     @property
     def certain(self) -> frozenset[str]:
-        return frozenset(self.variables)
+        return frozenset(("s", "p", "o"))
 
 
 Node = (

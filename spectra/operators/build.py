@@ -51,7 +51,7 @@ from spectra.planner.division import owner
 from spectra.planner.plans import PhysicalPlan
 from spectra.sparql import syntax
 from spectra.sparql.expressions import Compiled, Context, compile_expression
-from spectra.sparql.syntax import Aggregate, Expression, Term, Variable
+from spectra.sparql.syntax import Aggregate, Expression, Term, Variable, template_terms
 from spectra.views.graph_views import GraphViews
 from spectra.views.view import WindowViews
 
@@ -269,11 +269,8 @@ class _Builder:
                 )
             case plans.ConstructPlan(template, inner):
                 source_operator = self.build(inner, demand)
-                terms = [
-                    (self._end(triple.subject), self._end(triple.predicate), self._end(triple.object))
-                    for triple in template
-                ]
-                return Construct(source_operator, terms, self._dictionary.text)
+                terms = [tuple(map(self._end, template_terms(pattern))) for pattern in template]
+                return Construct(source_operator, plan.variables, terms, self._dictionary.text)
 
     def _pattern(self, plan: plans.TpJoinPlan, demand: Demand) -> Operator:
         views = self._views[plan.source]

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 #: Subject, predicate and object as canonical N-Triples texts.
 Triple = tuple[str, str, str]
+Quad = tuple[str, str, str, str]
 
 
 class TripleSet:

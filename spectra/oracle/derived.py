@@ -27,6 +27,7 @@ def derived_events(
     told: dict[int, list[Operation]] = {}
     for answer in recompute(query, events, static=static, drain=drain):
         assert answer.triple is not None
+        assert len(answer.triple) == 3  # the engine refuses windows on quads
         sign = -1 if answer.op == "-" and query.output is OutputOperator.CHANGES else 1
         told.setdefault(answer.at, []).append((sign, answer.triple))
     return [Event(at, tuple(operations), query.name) for at, operations in sorted(told.items())]

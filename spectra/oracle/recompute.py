@@ -9,7 +9,7 @@ from typing import Literal
 
 from spectra.errors import QueryError
 from spectra.oracle.construct import construct
-from spectra.oracle.dataset import Dataset, Triple, TripleSet, WindowGraphs
+from spectra.oracle.dataset import Dataset, Quad, Triple, TripleSet, WindowGraphs
 from spectra.oracle.evaluate import evaluate
 from spectra.oracle.multiset import canonical
 from spectra.oracle.schedule import Evaluation, Schedule, StaticUpdate
@@ -22,7 +22,7 @@ from spectra.sparql.syntax import Call
 SolutionPairs = tuple[tuple[str, str], ...]
 
 #: What an answer is a multiset of: solutions, or the triples of a CONSTRUCT.
-Row = SolutionPairs | Triple
+Row = SolutionPairs | Triple | Quad
 
 _KNOWN_LIMIT = 1_000
 
@@ -35,7 +35,7 @@ class OracleAnswer:
     op: str
     solution: SolutionPairs | None = None
     boolean: bool | None = None
-    triple: Triple | None = None
+    triple: Triple | Quad | None = None
     until: int | None = None
 
 

@@ -49,7 +49,7 @@ from spectra.planner.plans import (
     inputs,
 )
 from spectra.sparql.query import ContinuousQuery, Form, OutputOperator, Policy
-from spectra.sparql.syntax import Term, TriplePattern, Variable
+from spectra.sparql.syntax import QuadPattern, TemplatePattern, Variable, template_terms
 from spectra.views.summary import Summary, Wanted
 
 #: By stream: triple patterns, as summaries, with the place that the variable has in them (None: none).
@@ -191,7 +191,7 @@ def _candidates(query: ContinuousQuery, plan: PhysicalPlan) -> list[str]:
     return [name for name in in_order if name in names]
 
 
-def _owns_triples(variable: str, template: tuple[TriplePattern, ...]) -> bool:
+def _owns_triples(variable: str, template: tuple[TemplatePattern, ...]) -> bool:
     """Whether equal triples of a template come from solutions that agree on the variable.
 
     Two of its triple patterns give no equal triples where constants differ, and where the variable has the
@@ -199,8 +199,10 @@ def _owns_triples(variable: str, template: tuple[TriplePattern, ...]) -> bool:
     """
     of_variable = Variable(variable)
 
-    def agree(one: TriplePattern, other: TriplePattern) -> bool:
-        pairs = list(zip(_terms(one), _terms(other), strict=True))
+    def agree(one: TemplatePattern, other: TemplatePattern) -> bool:
+        if isinstance(one, QuadPattern) != isinstance(other, QuadPattern):
+            return True  # in the default graph, and in a named one
+        pairs = list(zip(template_terms(one), template_terms(other), strict=True))
         differ = any(a != b and not isinstance(a, Variable) and not isinstance(b, Variable) for a, b in pairs)
         return differ or (of_variable, of_variable) in pairs
 
@@ -299,7 +301,3 @@ def _leaves(plan: PhysicalPlan) -> Iterator[PhysicalPlan]:
         yield plan
     for inner in below:
         yield from _leaves(inner)
-
-
-def _terms(triple: TriplePattern) -> tuple[Term, Term, Term]:
-    return triple.subject, triple.predicate, triple.object

@@ -52,6 +52,7 @@ from spectra.sparql.syntax import (
     PathExpression,
     Term,
     Variable,
+    template_terms,
 )
 from spectra.views.summary import Wanted, WantedTriples
 
@@ -105,12 +106,7 @@ def physical_plan(node: Node, needed: frozenset[str] | None = None) -> PhysicalP
             nameable = frozenset(name for name in inner.variables if not name.startswith("_:"))
             return FreshPlan(labels, physical_plan(inner, nameable))
         case nodes.Construct(template, inner):
-            used = {
-                term.name
-                for triple in template
-                for term in (triple.subject, triple.predicate, triple.object)
-                if isinstance(term, Variable)
-            }
+            used = {term.name for pattern in template for term in template_terms(pattern) if isinstance(term, Variable)}
             return ConstructPlan(template, physical_plan(inner, frozenset(used) & frozenset(inner.variables)))
 
 

@@ -282,12 +282,12 @@ class FreshPlan(_WithCopies):
 
 @dataclass(frozen=True, slots=True)
 class ConstructPlan(_WithCopies):
-    template: tuple[syntax.TriplePattern, ...]
+    template: tuple[syntax.TemplatePattern, ...]
     input: PhysicalPlan
 
     @property
     def variables(self) -> tuple[str, ...]:
-        return ("s", "p", "o")
+        return syntax.template_variables(self.template)
 
 
 @dataclass(frozen=True, slots=True)

@@ -129,8 +129,8 @@ def continuous(
     """The changes that a query tells of streaming DataFrames of events, as a streaming DataFrame.
 
     Columns of the changes: `query`, `at`, `op` (+ entered, - left, = part of the answer), `bindings` (variables to
-    terms in N-Triples; of ASK `boolean`, of CONSTRUCT `subject`, `predicate` and `object`), `until` (null: not by
-    itself) and `paths`.
+    terms in N-Triples; of ASK `boolean`, of CONSTRUCT `subject`, `predicate`, `object` and, if it is a named one,
+    `graph`), `until` (null: not by itself) and `paths`.
 
     Columns of the events: `time` (a timestamp or integer milliseconds), `subject`, `predicate`, `object` in
     N-Triples syntax, and optionally `op` ("-" deletes) and `event`: rows of one time with one key are one event, those

@@ -101,6 +101,7 @@ class Delivery:
         validate: bool = False,
         follow: bool = False,
         idle: float = 1.0,
+        between: Callable[[], None] = lambda: None,
     ) -> Iterator[EventBatch | None]:
         """The events in the order of the input, as `Source.batches` gives them."""
         manifests = Manifests(self._folder / "manifests", self.stream)
@@ -112,22 +113,24 @@ class Delivery:
             files = self._source.files()
             self._source.recipe(files)  # or says why they cannot be read
             manifests.hold_only(files)
-        return self._batches(manifests, watch, idle, summary, quarantine, validate)
+        given = self._given(manifests, watch, idle, between)
+        return self._batches(manifests, given, summary, quarantine, follow=follow, validate=validate)
 
     def _batches(
         self,
         manifests: Manifests,
-        watch: Watch | None,
-        idle: float,
+        given_out: Iterator[_MicroBatch | None],
         summary: Summary,
         quarantine: Quarantine,
+        *,
+        follow: bool,
         validate: bool,
     ) -> Iterator[EventBatch | None]:
         saved_times = SavedTimes(self._folder / "times")
         executors: Executors | None = None
-        watcher = self._start(manifests, follow=watch is not None)
+        watcher = self._start(manifests, follow=follow)
         try:
-            for given in self._given(manifests, watch, idle):
+            for given in given_out:
                 if given is None:
                     yield None
                     continue
@@ -147,7 +150,9 @@ class Delivery:
             self._stopped.set()
             watcher.join()
 
-    def _given(self, manifests: Manifests, watch: Watch | None, idle: float) -> Iterator[_MicroBatch | None]:
+    def _given(
+        self, manifests: Manifests, watch: Watch | None, idle: float, between: Callable[[], None]
+    ) -> Iterator[_MicroBatch | None]:
         """What Spark gives out; None when nothing came, and nothing was on its way, for `idle` seconds."""
         on_the_way = 0
         quiet = 0.0
@@ -158,6 +163,7 @@ class Delivery:
             try:
                 given = self._given_out.get(timeout=None if watch is None else POLL)
             except queue.Empty:
+                between()
                 quiet = 0.0 if on_the_way else quiet + POLL
                 if quiet >= idle and self._waits.is_set():
                     quiet = 0.0
@@ -187,13 +193,16 @@ class Delivery:
                     raise RuntimeError("stopped")
 
         def watch() -> None:
-            while query.isActive:
-                if self._stopped.is_set():
-                    query.stop()
-                elif query.status["message"].startswith("Waiting"):
-                    self._waits.set()
-                time.sleep(_LOOK_MILLISECONDS / 1000)
-            self._given_out.put(query.exception())
+            try:
+                while query.isActive:
+                    if self._stopped.is_set():
+                        query.stop()
+                    elif query.status["message"].startswith("Waiting"):
+                        self._waits.set()
+                    time.sleep(_LOOK_MILLISECONDS / 1000)
+                self._given_out.put(query.exception())
+            except Exception as error:  # the JVM is gone, or takes too long to stop: whoever waits must know
+                self._given_out.put(error)
 
         stream = self._spark.readStream.format("text").option("wholetext", True).load(str(given.folder))
         writer = stream.selectExpr("value", "_metadata.file_name AS name").writeStream.foreachBatch(give_out)
@@ -220,7 +229,7 @@ def delivered(
     from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
 
-    from spectra.spark.sessions import session, stop
+    from spectra.spark.sessions import session, stop, words_of
 
     own = SparkSession.getActiveSession() is None
     with ExitStack() as stack:
@@ -234,8 +243,6 @@ def delivered(
                 Delivery(source, spark, folder / str(number), before_commit or (lambda: None))
                 for number, source in enumerate(sources)
             ]
-        except (PySparkException, Py4JError) as error:
-            # while the JVM is there: it is asked for the text
-            said = str(error).strip().splitlines()
+        except (PySparkException, Py4JError, ConnectionRefusedError, ConnectionResetError) as error:
             hint = f'Is "{master}" the right --master? --engine embedded runs without Spark.'
-            raise ResourceError("Spark could not go on", detail="\n".join(said[:5]), hint=hint) from None
+            raise ResourceError("Spark could not go on", detail="\n".join(words_of(error)[:5]), hint=hint) from None

@@ -357,7 +357,7 @@ def _rows(changes: PackedChanges) -> Iterator[pyarrow.RecordBatch]:
             len(arrays["length"]), pa.py_buffer(offsets), pa.py_buffer(np.ascontiguousarray(arrays["text"]))
         )
         if changes.form is Form.CONSTRUCT:
-            variables = ("subject", "predicate", "object")
+            variables = ("subject", "predicate", "object", "graph")[: len(variables)]
     time = pa.timestamp("us", tz="UTC")
     ops = pa.array(["-", "=", "+"])
     paths = pa.list_(

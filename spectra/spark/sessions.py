@@ -59,6 +59,9 @@ _MODULE_OPTIONS = (
     "--sun-misc-unsafe-memory-access=allow",
 )
 
+_START_SECONDS = 180
+_STOP_SECONDS = 20
+
 _SETTINGS = {
     "spark.api.mode": "classic",
     "spark.ui.enabled": "false",
@@ -76,6 +79,8 @@ _SETTINGS = {
     ),
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
     "spark.sql.streaming.minBatchesToRetain": "10",
+    # By default a streaming query that is told to stop is waited for without end.
+    "spark.sql.streaming.stopTimeout": f"{_STOP_SECONDS}s",
     # Checkpoints on a local disk: one rename makes a file appear, with no checksum file to be renamed after it.
     # The older interface (`fs.file.impl`) stays as it is: RocksDB's files are committed through it by its class.
     "spark.hadoop.fs.AbstractFileSystem.file.impl": "org.apache.hadoop.fs.local.RawLocalFs",
@@ -83,8 +88,6 @@ _SETTINGS = {
 
 #: For a JVM that lives for seconds or minutes on this machine: quick to start rather than quick in the long run.
 _LOCAL_OPTIONS = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:-UsePerfData")
-_START_SECONDS = 180
-_STOP_SECONDS = 20
 
 _lock = threading.RLock()
 _jvm: subprocess.Popen[bytes] | None = None
@@ -98,7 +101,9 @@ def session(
     The JVM runs in a process group of its own, out of the reach of Ctrl-C, writes nothing to the terminal,
     and ends with this process, however that ends.
     """
+    from py4j.protocol import Py4JError
     from pyspark import SparkContext
+    from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
 
     global _jvm
@@ -110,21 +115,43 @@ def session(
             return active
         settings = {"spark.master": master, "spark.app.name": app_name, **_settings(master), **(config or {})}
         gateway: dict[str, str] = {}
-        if SparkContext._gateway is None:
-            _jvm, gateway = _start_jvm(find_java(), settings)
-        try:
-            with _environment({**gateway, **_python()}), _own_interrupts():
-                return SparkSession.builder.config(map=dict(settings)).getOrCreate()
-        except BaseException:
-            _stop_jvm()
-            raise
+        # The log has no name, so that it is gone with the last of the two processes.
+        with tempfile.TemporaryFile() as log:
+            if SparkContext._gateway is None:
+                _jvm, gateway = _start_jvm(find_java(), settings, log)
+            try:
+                with _environment({**gateway, **_python()}), _own_interrupts():
+                    return SparkSession.builder.config(map=dict(settings)).getOrCreate()
+            except (Py4JError, PySparkException) as error:
+                detail = "\n".join([*words_of(error)[:5], *_last_lines(log)])
+                _stop_jvm()
+                raise ResourceError(
+                    "Spark could not start a session", detail=detail, hint=f'Is "{master}" the right master?'
+                ) from None
+            except BaseException:
+                _stop_jvm()
+                raise
+
+
+def words_of(error: Exception) -> list[str]:
+    """The lines of an error's text, for which the JVM is asked if it is still there."""
+    try:
+        return str(error).strip().splitlines()
+    except Exception:
+        return ["Spark's Java process has ended"]
 
 
 def stop(spark: SparkSession) -> None:
-    """End the session, and the JVM where `session` started it."""
-    with _lock:
+    """End the session, and the JVM where `session` started it, which is not asked for long."""
+
+    def ask() -> None:
         with suppress(Exception):  # the JVM may be gone already
             spark.stop()
+
+    with _lock:
+        asking = threading.Thread(target=ask, daemon=True)
+        asking.start()
+        asking.join(None if _jvm is None else _STOP_SECONDS)
         _stop_jvm()
 
 
@@ -178,7 +205,9 @@ def _python() -> dict[str, str]:
     return {"PYSPARK_PYTHON": os.environ.get("PYSPARK_PYTHON", sys.executable)}
 
 
-def _start_jvm(java: Java, settings: Mapping[str, str]) -> tuple[subprocess.Popen[bytes], dict[str, str]]:
+def _start_jvm(
+    java: Java, settings: Mapping[str, str], log: IO[bytes]
+) -> tuple[subprocess.Popen[bytes], dict[str, str]]:
     """Spark's JVM, once it can be reached, and where: the variables that pyspark reads that from."""
     options = [f"-Xmx{settings.get('spark.driver.memory', os.environ.get('SPARK_DRIVER_MEMORY', '1g'))}"]
     if _local_threads(settings["spark.master"]) is not None:
@@ -191,8 +220,7 @@ def _start_jvm(java: Java, settings: Mapping[str, str]) -> tuple[subprocess.Pope
     for name, value in settings.items():
         command += ["--conf", f"{name}={value}"]
     command.append("pyspark-shell")
-    # The log has no name, so that it is gone with the last of the two processes.
-    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile() as log:
+    with tempfile.TemporaryDirectory() as folder:
         told = Path(folder, "gateway")
         jvm = subprocess.Popen(
             command,
@@ -219,10 +247,14 @@ def _await(told: Path, jvm: subprocess.Popen[bytes], log: IO[bytes]) -> None:
     deadline = time.monotonic() + _START_SECONDS
     while not told.exists():
         if jvm.poll() is not None or time.monotonic() > deadline:
-            log.seek(0)
-            last = log.read().decode(errors="replace").strip().splitlines()[-20:]
-            raise ResourceError("Spark's Java process did not start", detail="\n".join(last) or "it printed nothing")
+            detail = "\n".join(_last_lines(log)) or "it printed nothing"
+            raise ResourceError("Spark's Java process did not start", detail=detail)
         time.sleep(0.01)
+
+
+def _last_lines(log: IO[bytes]) -> list[str]:
+    # the JVM writes where this file is read: the place must not be moved
+    return os.pread(log.fileno(), 1 << 20, 0).decode(errors="replace").strip().splitlines()[-20:]
 
 
 def _gateway(told: Path) -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Protocol, runtime_checkable
 
 from spectra.streams.quarantine import Quarantine
@@ -38,6 +38,10 @@ class EventSource(Protocol):
         validate: bool = False,
         follow: bool = False,
         idle: float = 1.0,
+        between: Callable[[], None] = lambda: None,
     ) -> Iterator[EventBatch | None]:
-        """The events as batches of whole events, None when a watched stream is idle."""
+        """The events as batches of whole events, None when a watched stream is idle.
+
+        `between` is called between two looks at a watched stream; what it raises ends the reading.
+        """
         ...

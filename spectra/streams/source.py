@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from spectra.clock import TimeLike, duration, milliseconds
 from spectra.errors import QueryError, StreamError
@@ -135,6 +135,7 @@ class Source:
         validate: bool = False,
         follow: bool = False,
         idle: float = 1.0,
+        between: Callable[[], None] = lambda: None,
     ) -> Iterator[EventBatch | None]:
         """The events in the order of the input, as batches of whole events.
 
@@ -152,10 +153,12 @@ class Source:
             Go on with files as they are added, for ever.
         idle
             Seconds without anything new after which a follower gets None.
+        between
+            Called between two looks of a follower; what it raises ends the reading.
         """
         groups: Iterable[list[InputFile] | None]
         if follow:
-            groups = self.watch().groups(idle)
+            groups = self.watch().groups(idle, between)
         else:
             files = self.files()
             self._inputs.form_of(files)

@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from spectra.streams.files import InputFile, Inputs
@@ -60,8 +60,11 @@ class Watch:
         self._seen = seen
         return complete
 
-    def groups(self, idle: float) -> Iterator[list[InputFile] | None]:
-        """For ever: the files that became complete together; None when nothing came for `idle` seconds."""
+    def groups(self, idle: float, between: Callable[[], None] = lambda: None) -> Iterator[list[InputFile] | None]:
+        """The files that became complete together, until `between` two looks something is raised.
+
+        None when nothing came for `idle` seconds.
+        """
         last = time.monotonic()
         while True:
             complete = self.look()
@@ -71,6 +74,7 @@ class Watch:
             elif time.monotonic() - last >= idle:
                 yield None
                 last = time.monotonic()
+            between()
             time.sleep(min(POLL, idle))
 
 

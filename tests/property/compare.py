@@ -38,7 +38,7 @@ def lines_of_batches(batches: Iterable[ChangeBatch]) -> list[Line]:
         for at, op, until, row, boolean in batch.rows():
             what: object = boolean
             if batch.form is Form.CONSTRUCT:
-                what = tuple(texts[code] for code in row)
+                what = tuple(texts[code] for code in row if code >= 0)
             elif batch.form is Form.SELECT:
                 pairs = zip(batch.variables, row, strict=True)
                 what = tuple(sorted((name, texts[code]) for name, code in pairs if code >= 0))
@@ -53,7 +53,8 @@ def lines_of_changes(changes: Iterable[Change]) -> list[Line]:
     for change in changes:
         what: object = change.boolean
         if change.triple is not None:
-            what = tuple(canonical(text)[0] for text in change.triple)
+            named = () if change.graph is None else (change.graph,)
+            what = tuple(canonical(text)[0] for text in (*change.triple, *named))
         elif change.boolean is None:
             what = tuple(sorted((name, canonical(term)[0]) for name, term in change.bindings.items()))
         until = change.until.milliseconds if change.until is not None and change.boolean is None else None

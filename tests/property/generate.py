@@ -672,6 +672,8 @@ def _head(grammar: _Grammar, rng: random.Random) -> str:
         for _ in range(rng.choice((1, 2))):
             predicate = rng.choice(("ex:made", "ex:made", grammar.bound()))
             terms.append(f"{grammar.bound()} {predicate} {rng.choice((grammar.bound(), '1'))}")
+        if rng.random() < 0.3:
+            terms[-1] = f"GRAPH {rng.choice(('ex:g', grammar.bound()))} {{ {terms[-1]} }}"
         return f"CONSTRUCT {{ {' . '.join(terms)} }}"
     modifier = rng.choice(("", "", "", "DISTINCT ", "DISTINCT ", "REDUCED "))
     if rng.random() < 0.4:

@@ -189,7 +189,7 @@ def check_snapshots(case: Case) -> int:
         for row in shown.codes.tolist():
             texts = [None if code < 0 else canonical(shown.terms[code])[0] for code in row]
             if query.form is Form.CONSTRUCT:
-                found[tuple(texts)] += 1
+                found[tuple(text for text in texts if text is not None)] += 1
             else:
                 pairs = zip(shown.variables, texts, strict=True)
                 found[tuple(sorted((name, text) for name, text in pairs if text is not None))] += 1

@@ -53,7 +53,9 @@ def run_while_executors_are_killed(machines: Cluster, folder: Path, begun: Calla
     """Run Python to its end, and once it has begun kill an executor now and then."""
     kills, until, next_kill = 0, time.monotonic() + 240, 0.0
     with (folder / "errors").open("w") as errors:
-        process = subprocess.Popen([sys.executable, *arguments], stderr=errors)
+        # the driver is found at the loopback address, too, whatever the machine's name stands for
+        here = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1"}
+        process = subprocess.Popen([sys.executable, *arguments], stderr=errors, env=here)
         try:
             while process.poll() is None and time.monotonic() < until:
                 time.sleep(0.1)

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import signal
+from pathlib import Path
+
 import pytest
 
+from spectra import cli
+from tests.spark.cluster import children, command
 from tests.unit.test_cli import (  # noqa: F401
     compiled_before,
     folder,
+    spectra_process,
     test_a_bug_is_not_taken_for_a_difference,
     test_a_closed_pipe_ends_quietly,
     test_a_terminal_gets_a_table_and_progress,
@@ -31,6 +38,17 @@ from tests.unit.test_cli import (  # noqa: F401
 from tests.unit.test_event_graphs import test_the_command_line  # noqa: F401
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark"), pytest.mark.usefixtures("spark")]
+
+
+def test_a_follower_whose_jvm_is_killed_ends_and_says_so(folder: Path) -> None:  # noqa: F811
+    process = spectra_process("run", str(folder / "reach.rq"), "--input", str(folder / "events"), "--follow")
+    assert process.stdout is not None
+    assert process.stdout.readline().startswith('{"query"')
+    (jvm,) = (child for child in children(process.pid) if "SparkSubmit" in command(child))
+    os.kill(jvm, signal.SIGKILL)
+    _, error = process.communicate(timeout=180)
+    assert process.returncode == cli.LIMIT
+    assert "ResourceError: Spark could not go on" in error.splitlines()
 
 
 @pytest.fixture(autouse=True)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import spectra.spark
-from spectra.spark.sessions import session
+from spectra.spark.sessions import session, words_of
 from tests.spark.cluster import cluster, descendants, eventually, running
 
 if TYPE_CHECKING:
@@ -191,6 +191,32 @@ except ResourceError as error:
     printed, warned = process.communicate(timeout=60)
     assert "Master" in printed
     assert warned == ""
+
+
+def test_a_session_that_cannot_be_made_says_why_when_its_jvm_is_gone() -> None:
+    process = python(
+        """
+from spectra.errors import ResourceError
+from spectra.spark import sessions
+try:
+    session("local[1]", config={"spark.scheduler.mode": "by turns"})
+except ResourceError as error:
+    assert sessions._jvm is None
+    print(error.detail)
+"""
+    )
+    printed, warned = process.communicate(timeout=180)
+    assert "BY TURNS" in printed.upper()
+    assert warned == ""
+
+
+def test_an_error_whose_jvm_is_gone_has_words() -> None:
+    class GoneError(Exception):
+        def __str__(self) -> str:
+            raise ConnectionRefusedError
+
+    assert words_of(GoneError()) == ["Spark's Java process has ended"]
+    assert words_of(ValueError("one\ntwo")) == ["one", "two"]
 
 
 def test_cluster_goes_on_when_an_executor_is_killed(tmp_path: Path) -> None:

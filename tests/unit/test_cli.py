@@ -496,7 +496,7 @@ def spectra_process(*arguments: str) -> subprocess.Popen[str]:
         # where the suite runs in the background, interrupts are ignored, and a child would ignore them too
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
-    watchdog = threading.Timer(120, process.kill)
+    watchdog = threading.Timer(300, process.kill)
     watchdog.daemon = True
     watchdog.start()
     return process
@@ -530,7 +530,7 @@ def test_follow_answers_as_files_come_and_ends_with_a_summary(folder: Path, numb
     seen += [process.stdout.readline() for _ in range(2)]
     time.sleep(0.1)
     process.send_signal(number)
-    rest, error = process.communicate(timeout=60)
+    rest, error = process.communicate(timeout=180)
     assert rest == ""
     assert process.returncode == 0
     found = told("".join(seen))

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
-import shutil
-import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -41,34 +37,33 @@ def test_a_changed_source_moves_the_kernels_that_were_compiled_with_it_and_no_ot
     assert {name for name in before if before[name] != after[name]} == {"inner", "outer"}
 
 
-def fresh_kernel(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """The kernel of `inner` as a new process finds it, with its cache in a folder."""
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(folder))
-    jit.cache_folder.cache_clear()
-    for module in [name for name in sys.modules if name.startswith("spectra.made_up")]:
-        monkeypatch.delitem(sys.modules, module)
-    return importlib.import_module("spectra.made_up.inner").half
+@pytest.mark.skipif(jit.is_interpreted(), reason="nothing is compiled")
+@pytest.mark.parametrize("moment", ["_save_index", "_save_data"])
+def test_processes_that_compile_at_once_never_find_the_code_of_another_signature(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str
+) -> None:
+    one, other, later = (jit._files_by_key()(str(tmp_path), "kernel-1.py", "stamp") for _ in range(3))
+    # both have read the index before either writes it, and one of them writes in the midst of the other
+    monkeypatch.setattr(other, "_load_index", dict)
+    write = getattr(one, moment)
+
+    def write_later(*arguments: object) -> None:
+        other.save("(uint16,)", "code for uint16")
+        write(*arguments)
+
+    monkeypatch.setattr(one, moment, write_later)
+    one.save("(uint8,)", "code for uint8")
+    assert later.load("(uint8,)") in ("code for uint8", None)
+    assert later.load("(uint16,)") in ("code for uint16", None)
+    later.save("(uint8,)", "code for uint8")
+    later.save("(uint16,)", "code for uint16")
+    assert [later.load(key) for key in ("(uint8,)", "(uint16,)")] == ["code for uint8", "code for uint16"]
 
 
 @pytest.mark.skipif(jit.is_interpreted(), reason="nothing is compiled")
-@pytest.mark.parametrize("last", ["integers", "reals"])
-def test_processes_that_compile_a_kernel_at_once_do_not_mix_up_its_signatures(
-    package: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, last: str
-) -> None:
-    (package / "inner.py").write_text("from spectra.jit import kernel\n@kernel\ndef half(x):\n    return x // 2\n")
-    jit._sources.cache_clear()
-    values = {"integers": 5, "reals": 5.5}
-    for name, value in values.items():
-        fresh_kernel(tmp_path / name, monkeypatch)(value)
-    # both found an empty cache; in a shared one, `last` would be the last to write its code and not the last to list it
-    first = next(name for name in values if name != last)
-    for name, kind in ((last, "*"), (first, "*"), (last, "*.nbc")):
-        for file in [file for file in (tmp_path / name).rglob(kind) if file.is_file()]:
-            copy = tmp_path / "shared" / file.relative_to(tmp_path / name)
-            copy.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(file, copy)
-    half = fresh_kernel(tmp_path / "shared", monkeypatch)
-    for value in values.values():
-        assert half(value) == value // 2
-    assert sum(half.stats.cache_hits.values()) == 2
-    assert not half.stats.cache_misses
+def test_a_kernel_is_kept_by_signature() -> None:
+    from spectra.dictionary.kernels import xxh64
+
+    kernels = [each for each in vars(xxh64).values() if hasattr(each, "_cache")]
+    assert kernels
+    assert all(type(each._cache._cache_file) is jit._files_by_key() for each in kernels)

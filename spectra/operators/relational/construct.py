@@ -12,17 +12,19 @@ from spectra.operators.contract import UNBOUND, Deltas, Operator
 class Construct:
     """Triples as rows (s, p, o), duplicates kept; those that RDF does not allow are left out.
 
-    `template` has a term id or a variable's name in each place; `text` gives the text of an id.
+    With named graphs, rows are (s, p, o, g), where g is unbound for triples of the default graph. `template` has a
+    term id or a variable's name in each place of a triple or quad; `text` gives the text of an id.
     """
 
     def __init__(
         self,
         source: Operator,
-        template: Sequence[tuple[int | str, int | str, int | str]],
+        variables: tuple[str, ...],
+        template: Sequence[tuple[int | str, ...]],
         text: Callable[[int], str],
     ) -> None:
         self.source = source
-        self.variables = ("s", "p", "o")
+        self.variables = variables
         self.counters: dict[str, int] = {}
         self._template = template
         self._text = text
@@ -38,7 +40,7 @@ class Construct:
 
     def _construct(self, deltas: Deltas) -> Deltas:
         if not len(deltas) or not self._template:
-            return Deltas.empty(3)
+            return Deltas.empty(len(self.variables))
         ids = np.unique(deltas.rows)
         constants = [term for triple in self._template for term in triple if isinstance(term, int)]
         ids = np.union1d(ids, np.array([UNBOUND, *constants], np.int32))
@@ -53,9 +55,12 @@ class Construct:
                 else np.zeros(len(deltas), np.int32)
                 for term in triple
             ]
-            rows = np.column_stack(columns)
+            missing = [np.zeros(len(deltas), np.int32)] * (len(self.variables) - len(triple))
+            rows = np.column_stack([*columns, *missing])
             kind = first[np.searchsorted(ids, rows)]
             allowed = np.isin(kind[:, 0], ["<", "_"]) & (kind[:, 1] == "<") & (kind[:, 2] != "")
+            if len(triple) == 4:
+                allowed &= np.isin(kind[:, 3], ["<", "_"])
             parts.append(Deltas(deltas.at, deltas.sign, deltas.until, rows).take(allowed))
         return Deltas.concatenate(parts)
 

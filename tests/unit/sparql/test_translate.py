@@ -32,6 +32,7 @@ from spectra.sparql.syntax import (
     PathPattern,
     Pattern,
     Project,
+    QuadPattern,
     Reduced,
     RepeatPath,
     SequencePath,
@@ -494,6 +495,46 @@ def test_ask_and_construct() -> None:
     # the template's blank node is another one than the pattern's
     assert construct.pattern == Slice(Bgp((triple(X, "p", Y), triple(Variable("_:.n"), "q", X))), 0, 1)
     assert construct.variables == ()
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        "?x ex:p ?y . GRAPH ex:g { ?x ex:p ?z ; ex:q _:n . _:n ex:p [] . } "
+        "GRAPH ?y { } GRAPH ?y { ?z ex:p ?x } . _:n ex:q ?x",
+        "?x ex:p ?y GRAPH ex:g { ?x ex:p ?z ; ex:q _:n . _:n ex:p [] } . GRAPH ?y { ?z ex:p ?x . } _:n ex:q ?x .",
+    ],
+)
+def test_named_graphs_of_a_template(template: str) -> None:
+    graph, label, anonymous = "<http://e/g>", Variable("_:n"), Variable("_:[1]")
+
+    def quad(subject: Variable, name: str, object_: Variable, of: Variable | str) -> QuadPattern:
+        return QuadPattern(subject, f"<http://e/{name}>", object_, of)
+
+    assert parse(f"CONSTRUCT {{ {template} }} WHERE {{ {p} }}").template == (
+        triple(X, "p", Y),
+        quad(X, "p", Z, graph),
+        quad(X, "q", label, graph),
+        quad(label, "p", anonymous, graph),
+        quad(Z, "p", X, Y),
+        triple(label, "q", X),
+    )
+
+
+@pytest.mark.parametrize(
+    ("template", "message", "column"),
+    [
+        ("GRAPH <g> { GRAPH <g> { ?x <p> ?y } }", "GRAPH inside GRAPH", 25),
+        ("GRAPH { ?x <p> ?y }", 'unexpected "{"', 19),
+        ("GRAPH <g> ?x <p> ?y", r'unexpected "\?x"', 23),
+        ('GRAPH "g" { ?x <p> ?y }', "unexpected", 19),
+    ],
+)
+def test_wrong_graphs_of_a_template(template: str, message: str, column: int) -> None:
+    with pytest.raises(QueryError, match=message) as error:
+        parse_query(f"CONSTRUCT {{ {template} }} WHERE {{ ?x <p> ?y }}", range="PT1S")
+    assert error.value.place is not None
+    assert error.value.place.column == column
 
 
 def test_construct_where() -> None:
