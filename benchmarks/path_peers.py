@@ -519,7 +519,9 @@ def main() -> None:
             for query in arguments.queries or anchors["labels"]:
                 dfa = minimal_dfa(path_of(query, anchors["labels"][query]))
                 for way in ("recipe", *arguments.operators):
-                    per_slide(query, way, dfa, Edges(edges.triples[:99], edges.times[:99]), DAY, DAY, 1)  # compile
+                    per_slide(
+                        query, way, dfa, Edges(edges.triples[:3000], edges.times[:3000]), 10 * DAY, DAY, 5
+                    )  # compile
                     row = per_slide(query, way, dfa, edges.of(dfa), days * DAY, DAY, arguments.seconds)
                     slide_rows.append(row)
         print(slide_table(slide_rows))
