@@ -1,17 +1,24 @@
 """PATH on MathOverflow: ten queries, results at every edge, against the published C++ of S-PATH and LM-SRPQ.
 
     python benchmarks/path_peers.py [--windows 10 20 60 180] [--queries 'a*' abc] [--operators columns spath]
-                                    [--edges N] [--burst] [--per-slide] [--output build/path_peers.json]
+                                    [--edges N] [--seconds N] [--single N] [--burst] [--per-slide] [--cores 2]
+                                    [--output build/path_peers.json] [--plot build/growth]
 
 Windows are in days and move by a day, those of 180 days by three. One thread, CPU time, one run each: `edges/s` counts
 the edges that a query can use, from columns of ids through the views of the window to deltas, in portions as the
 engine makes them, each edge an instant of its own. In a second run the first edge of each slide and the last edges
-of the stream come one at a time: `p50` and `p99` are of the latter and `pause` is the longest of the former, all with
-what a call costs. `peak` is the greatest size of the operator's arrays. Runs are cut after `--seconds`, and marked `~`.
+of the stream (`--single`) come one at a time: `p50`, `p99` and `longest` are of the latter and `pause` is the longest
+of the former, all with what a call costs. `peak` is the greatest size of the operator's arrays. Runs are cut after
+`--seconds`, and marked `~`.
 
 The peers' figures (10 days, the whole stream) are from shared/bench/anchors.json, scaled to this machine by
-calibrate.py beside it, which is run before and after each; `times` compares with the better of the two. They do not
-count pairs of a vertex with itself, and neither do the results here; their windows end later than ours, by a slide.
+calibrate.py beside it, which is run before and after each; `times` compares with the better of the two, and `LM MB` is
+the resident memory of LM-SRPQ. The score depends on how much of 16 MB the caches hold, so the mean is also given
+as it is without scaling. They do not count pairs of a vertex with itself, and neither do the results here; their
+windows end later than ours, by a slide.
+
+With several windows a second table says how edges/s fall and results per edge grow from one window to the next;
+`--plot` draws both.
 
 With `--burst` also a generated stream: 90,000 vertices, few components of any size, and a hub that gains 50,000
 edges in an hour; window 6 hours, slide 15 minutes.
@@ -19,6 +26,8 @@ edges in an hour; window 6 hours, slide 15 minutes.
 With `--per-slide` answers are asked at the end of every slide instead of at every edge: which pairs there are, which
 entered and which left. `recipe` is what one would write by hand: strongly connected components by SciPy, sets of
 vertices as Python's integers along their order, anew for every slide. It does not say until when a pair holds.
+
+With `--cores N` only that: wall time for the whole stream on one core and on N, each following a part of the roots.
 
 The data is looked for in SPECTRA_DATA, or beside the project in shared/data.
 """
@@ -41,8 +50,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from plot import log_chart
 
 from spectra.automata import Dfa, minimal_dfa
+from spectra.operators.path.by_roots import ByRoots, part_of_roots
 from spectra.operators.path.columns import Columns
 from spectra.operators.path.condense import Condense
 from spectra.operators.path.landmark import Landmark
@@ -98,11 +109,18 @@ class Row:
     edges_per_s: float
     median_us: float
     p99_us: float
+    longest_ms: float
     pause_ms: float
     peak_bytes: int
     results: int
     peers_per_s: dict[str, float]
+    peer_mb: float | None
+    scale: float | None
     counters: dict[str, int]
+
+    @property
+    def results_per_edge(self) -> float:
+        return self.results / self.edges
 
     @property
     def times(self) -> float | None:
@@ -112,10 +130,14 @@ class Row:
 class Run:
     """One operator over a window that moves with a stream; `options` are its own."""
 
-    def __init__(self, operator: str, dfa: Dfa, edges: Edges, window: int, slide: int, **options: Any) -> None:
+    def __init__(
+        self, operator: str, dfa: Dfa, edges: Edges, window: int, slide: int, cores: int = 1, **options: Any
+    ) -> None:
         self.views = WindowViews()
-        options = {"removals": False, "extensions": False} | options
-        self.operator = OPERATORS[operator](self.views, dfa, "x", "y", int, empty="none", **options)
+        options = {"removals": False, "extensions": False, "empty": "none"} | options
+        owners = [part_of_roots(core, cores, None) for core in range(cores)] if cores > 1 else [None]
+        parts = [OPERATORS[operator](self.views, dfa, "x", "y", int, owned=owned, **options) for owned in owners]
+        self.operator = ByRoots(self.views, parts) if cores > 1 else parts[0]
         self.edges = edges
         self.slide_of = edges.times // slide
         self.ends = self.slide_of * slide + window
@@ -152,9 +174,17 @@ class Run:
 
 
 def measure(
-    stream: str, query: str, operator: str, dfa: Dfa, edges: Edges, window: int, slide: int, limit: float
+    stream: str,
+    query: str,
+    operator: str,
+    dfa: Dfa,
+    edges: Edges,
+    window: int,
+    slide: int,
+    limit: float,
+    single: int = 10_000,
 ) -> Row:
-    """One query by one operator; `limit` is for the seconds of the first run."""
+    """One query by one operator; `limit` is for the seconds of the first run, `single` edges come one at a time."""
     run = Run(operator, dfa, edges, window, slide)
     seconds = 0.0
     taken = 0
@@ -164,12 +194,12 @@ def measure(
         taken = last
     again = Run(operator, dfa, edges, window, slide)
     starts = np.flatnonzero(again.slide_of[1:taken] != again.slide_of[: taken - 1]) + 1
-    alone = np.union1d(np.union1d(starts, starts + 1), np.arange(max(0, taken - SINGLE), taken))
+    alone = np.union1d(np.union1d(starts, starts + 1), np.arange(max(0, taken - single), taken))
     cuts = np.union1d(np.union1d(alone, np.arange(0, taken, PORTION)), [taken])
     cuts = cuts[cuts <= taken].tolist()
     spent = np.array([again.take(first, last) for first, last in pairwise(cuts)])
     firsts = np.array(cuts[:-1])
-    pauses, singles = spent[np.isin(firsts, starts)], spent[firsts >= taken - SINGLE]
+    pauses, singles = spent[np.isin(firsts, starts)], spent[firsts >= taken - single]
     return Row(
         stream,
         query,
@@ -179,16 +209,15 @@ def measure(
         taken / seconds,
         float(np.median(singles)) * 1e6,
         float(np.percentile(singles, 99)) * 1e6,
+        float(singles.max()) * 1e3,
         float(pauses.max(initial=0)) * 1e3,
         run.peak,
         run.results,
         {},
+        None,
+        None,
         run.operator.counters,
     )
-
-
-#: How many edges come one at a time in the second run.
-SINGLE = 10_000
 
 
 # --- answers per slide ----------------------------------------------------------------------
@@ -368,21 +397,102 @@ def score() -> float:
 def table(rows: list[Row]) -> str:
     lines = [
         f"{'stream':10}{'query':11}{'operator':10}{'edges/s':>11}{'S-PATH':>10}{'LM-SRPQ':>10}{'times':>7}"
-        f"{'p50 us':>8}{'p99 us':>9}{'pause ms':>10}{'peak MB':>9}{'results':>13}"
+        f"{'p50 us':>8}{'p99 us':>9}{'longest ms':>11}{'pause ms':>10}{'peak MB':>9}{'LM MB':>7}{'results':>13}"
     ]
     for row in rows:
         peers = "".join(f"{row.peers_per_s[peer]:10,.0f}" if row.peers_per_s else f"{'':10}" for peer in PEERS)
         times = f"{row.times:7.1f}" if row.times else f"{'':7}"
+        peer_mb = f"{row.peer_mb:7.0f}" if row.peer_mb else f"{'':7}"
         mark = "~" if row.cut else " "
         lines.append(
             f"{row.stream:10}{row.query:11}{row.operator:10}{mark}{row.edges_per_s:10,.0f}{peers}{times}"
-            f"{row.median_us:8,.0f}{row.p99_us:9,.0f}{row.pause_ms:10.1f}{row.peak_bytes / 1e6:9.1f}{row.results:13,}"
+            f"{row.median_us:8,.0f}{row.p99_us:9,.0f}{row.longest_ms:11.1f}{row.pause_ms:10.1f}"
+            f"{row.peak_bytes / 1e6:9.1f}{peer_mb}{row.results:13,}"
         )
     for operator in dict.fromkeys(row.operator for row in rows):
-        ratios = [row.times for row in rows if row.operator == operator and row.times]
+        mine = [row for row in rows if row.operator == operator]
+        ratios = [row.times for row in mine if row.times]
         if len(ratios) > 1:
-            mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
-            lines.append(f"{operator}: {mean:.1f} times the better peer in geometric mean over {len(ratios)} queries")
+            scale = mean([row.scale for row in mine if row.scale])
+            lines.append(
+                f"{operator}: {mean(ratios):.1f} times the better peer in geometric mean over {len(ratios)} queries, "
+                f"its figures times {scale:.2f}; {mean(ratios) * scale:.1f} times as measured"
+            )
+        sizes = [
+            row.peak_bytes / other.peak_bytes
+            for row in mine
+            for other in rows
+            if other.operator == "spath" and (other.stream, other.query) == (row.stream, row.query)
+        ]
+        if operator != "spath" and len(sizes) > 1:
+            lines.append(f"{operator}: {mean(sizes):.2f} times the bytes of spath in geometric mean over {len(sizes)}")
+    return "\n".join(lines)
+
+
+def mean(ratios: list[float]) -> float:
+    """The geometric mean."""
+    return math.exp(sum(map(math.log, ratios)) / len(ratios))
+
+
+def growth(rows: list[Row]) -> dict[tuple[str, str], list[tuple[float, Row]]]:
+    """The rows of each operator and query by their windows in days, as far as there are several."""
+    grown: dict[tuple[str, str], list[tuple[float, Row]]] = {}
+    for row in rows:
+        if row.stream.endswith(" days") and row.results:
+            grown.setdefault((row.operator, row.query), []).append((float(row.stream.split()[0]), row))
+    return {key: sorted(line, key=lambda point: point[0]) for key, line in grown.items() if len(line) > 1}
+
+
+def growth_table(rows: list[Row]) -> str:
+    """How much edges/s fall from a window to the next, and how much the results per edge grow; `~` marks cut runs.
+
+    `fall / growth` is at most 1 where speed falls no faster than results grow.
+    """
+    lines = [f"{'operator':10}{'query':11}{'days':>12}{'edges/s fall':>14}{'results grow':>14}{'fall / growth':>15}"]
+    for (operator, query), line in growth(rows).items():
+        for (days, before), (more, after) in pairwise(line):
+            fall = before.edges_per_s / after.edges_per_s
+            grow = after.results_per_edge / before.results_per_edge
+            mark = "~" if before.cut or after.cut else " "
+            window = f"{days:g} to {more:g}"
+            lines.append(f"{operator:10}{query:11}{window:>12}{fall:13.2f}x{grow:13.2f}x{mark}{fall / grow:14.2f}")
+    return "\n".join(lines)
+
+
+def plot_growth(rows: list[Row], folder: Path) -> None:
+    """Two charts for each operator: edges/s and results per edge over the window."""
+    folder.mkdir(parents=True, exist_ok=True)
+    lines = growth(rows)
+    for operator in dict.fromkeys(operator for operator, _ in lines):
+        mine = {query: line for (name, query), line in lines.items() if name == operator}
+        speed = {query: [(days, row.edges_per_s) for days, row in line] for query, line in mine.items()}
+        results = {query: [(days, row.results_per_edge) for days, row in line] for query, line in mine.items()}
+        (folder / f"{operator}-edges.svg").write_text(log_chart(f"{operator}: edges/s", "days", "edges/s", speed))
+        (folder / f"{operator}-results.svg").write_text(
+            log_chart(f"{operator}: results per edge", "days", "results", results)
+        )
+
+
+def cores_table(queries: dict[str, Dfa], operators: list[str], edges: Edges, window: int, cores: int) -> str:
+    """Wall time on one core and on several; `condense` is asked at the end of every slide, of a day."""
+    lines = [f"{'query':11}{'operator':10}{'one s':>9}{f'{cores} cores s':>11}{'times':>7}{'results':>13}"]
+    for query, dfa in queries.items():
+        for operator in operators:
+            options = {"last_seen": lambda at: (at // DAY + 1) * DAY - 1} if operator == "condense" else {}
+            seconds, results = [], set()
+            for used in (1, cores):
+                run = Run(operator, dfa, edges.of(dfa), window, DAY, used, **options)
+                start = time.perf_counter()
+                for first in range(0, len(run.edges.times), PORTION):
+                    run.take(first, min(first + PORTION, len(run.edges.times)))
+                seconds.append(time.perf_counter() - start)
+                results.add(run.results)
+            if len(results) > 1:
+                raise SystemExit(f"{query}: {operator} gives other results on {cores} cores: {results}")
+            lines.append(
+                f"{query:11}{operator:10}{seconds[0]:9.2f}{seconds[1]:11.2f}{seconds[0] / seconds[1]:7.2f}"
+                f"{results.pop():13,}"
+            )
     return "\n".join(lines)
 
 
@@ -393,9 +503,12 @@ def main() -> None:
     parser.add_argument("--operators", nargs="+", choices=OPERATORS, default=["columns", "spath"])
     parser.add_argument("--edges", type=int, help="only so many edges of the stream")
     parser.add_argument("--seconds", type=float, default=120, help="CPU time for each run")
+    parser.add_argument("--single", type=int, default=10_000, help="edges that come one at a time")
     parser.add_argument("--burst", action="store_true", help="also the generated stream")
     parser.add_argument("--per-slide", action="store_true", help="answers at the end of each slide")
+    parser.add_argument("--cores", type=int, help="only compare one core with so many")
     parser.add_argument("--output", type=Path, help="a file for the figures as JSON")
+    parser.add_argument("--plot", type=Path, help="a folder for charts of the growth with the window")
     arguments = parser.parse_args()
     anchors = json.loads((SHARED / "bench" / "anchors.json").read_text())
     measured = anchors["window_10d_slide_1d_whole_stream"]
@@ -406,10 +519,23 @@ def main() -> None:
             for query in arguments.queries or anchors["labels"]:
                 dfa = minimal_dfa(path_of(query, anchors["labels"][query]))
                 for way in ("recipe", *arguments.operators):
-                    per_slide(query, way, dfa, Edges(edges.triples[:99], edges.times[:99]), DAY, DAY, 1)  # compile
+                    per_slide(
+                        query, way, dfa, Edges(edges.triples[:3000], edges.times[:3000]), 10 * DAY, DAY, 5
+                    )  # compile
                     row = per_slide(query, way, dfa, edges.of(dfa), days * DAY, DAY, arguments.seconds)
                     slide_rows.append(row)
         print(slide_table(slide_rows))
+        return
+    if arguments.cores:
+        queries = {
+            query: minimal_dfa(path_of(query, anchors["labels"][query]))
+            for query in arguments.queries or anchors["labels"]
+        }
+        some = Edges(edges.triples[:5000], edges.times[:5000])
+        cores_table(queries, arguments.operators, some, DAY, arguments.cores)  # compile
+        for days in arguments.windows:
+            print(f"{days} days")
+            print(cores_table(queries, arguments.operators, edges, days * DAY, arguments.cores))
         return
     rows: list[Row] = []
     for operator in arguments.operators:  # compile
@@ -420,18 +546,30 @@ def main() -> None:
             for operator in arguments.operators:
                 slide = 3 * DAY if days == 180 else DAY
                 before = score()
-                row = measure(f"{days} days", query, operator, dfa, edges.of(dfa), days * DAY, slide, arguments.seconds)
+                row = measure(
+                    f"{days} days", query, operator, dfa, edges.of(dfa), days * DAY, slide, arguments.seconds,
+                    arguments.single,
+                )  # fmt: skip
                 if days == 10:
                     factor = (before + score()) / 2 / anchors["calibration_score"]
                     row.peers_per_s = {peer: measured[query][peer]["relevant_edges_per_s"] * factor for peer in PEERS}
+                    row.scale = factor
+                    row.peer_mb = measured[query]["LM-SRPQ"]["rss_mb"]
                 rows.append(row)
                 print(table([row]).splitlines()[1], file=sys.stderr, flush=True)
     if arguments.burst:
         dfa = minimal_dfa(OneOrMorePath(Link("1")))
         for operator in arguments.operators:
             stream = burst(arguments.edges)
-            rows.append(measure("burst", "a+", operator, dfa, stream, 6 * HOUR, HOUR // 4, arguments.seconds))
+            window, slide = 6 * HOUR, HOUR // 4
+            rows.append(
+                measure("burst", "a+", operator, dfa, stream, window, slide, arguments.seconds, arguments.single)
+            )
     print(table(rows))
+    if growth(rows):
+        print(growth_table(rows))
+    if arguments.plot:
+        plot_growth(rows, arguments.plot)
     figures = json.dumps([asdict(row) | {"times": row.times} for row in rows])
     if arguments.output:
         arguments.output.parent.mkdir(parents=True, exist_ok=True)

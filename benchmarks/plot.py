@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from math import ceil, floor, log10
 
-_COLOURS = ("#1b6ca8", "#d1495b", "#2e933c", "#8d6a9f", "#b07d12", "#444444")
+_COLOURS = (
+    "#1b6ca8", "#d1495b", "#2e933c", "#8d6a9f", "#b07d12", "#444444", "#17a2a2", "#e07b39", "#7f9c1d", "#b5739d",
+)  # fmt: skip
 _WIDTH, _HEIGHT, _LEFT, _RIGHT, _TOP, _BOTTOM = 720, 420, 80, 190, 40, 50
 
 

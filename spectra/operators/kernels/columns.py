@@ -4,9 +4,6 @@ The forest of Δ-trees, stored the other way round. An edge that arrives or last
 gain that live longer at its source than at its target; one search from the target, the widest path first, takes
 their gains along: each product node that it reaches is settled once, for all of them, and it stops where none
 gains. What is over is known by comparing with the last expired life, so a slide changes no cell.
-
-A deleted edge may have been the best way of some roots. For each of them the cells that may depend on the edge
-are taken down and derived again from those that do not.
 """
 
 from __future__ import annotations
@@ -18,8 +15,6 @@ from numpy.typing import NDArray
 
 from spectra.jit import kernel
 from spectra.operators.kernels.automaton import (
-    count_term,
-    emit_change,
     first_edge,
     fits,
     is_asked,
@@ -29,42 +24,45 @@ from spectra.operators.kernels.automaton import (
     target_of,
 )
 from spectra.operators.kernels.containers import (
+    DUE_BITS,
     LIST,
     NONE,
     ROWS,
+    STRIDE,
     Lives,
-    free_row,
     gainers,
+    let_be_least,
     life_of,
     merge,
-    purge,
     set_life,
     take_row,
 )
-from spectra.views.kernels.apply import DELETED, EXPIRED, end_at
+from spectra.views.kernels.apply import end_at
 
-# so many roots that a column is never a block
-_ALWAYS_LISTS = np.int64(1) << 40
+#: So many roots that a column is never a block.
+ALWAYS_LISTS = np.int64(1) << 40
 
 # where the work on a log entry stands, so that it can go on after the arrays have grown
 BEGIN, RELAX, DELETE, COLLECT, REPORT, PURGE, FINISH = range(7)
 
 # what `work` holds
 (
-    PHASE, MOVE, CURSOR, GAINED, DENSE, EXPANDING, LEVEL, QUEUED, TOUCHED, DOWN, PAIRS, SEARCHES, LIMIT, EXPIRED_LIFE,
-    FLOOR, ENDS, ROOTS, LOWEST_ROOT, EDGES_PROBED, COLUMNS_MERGED,
+    PHASE, MOVE, CURSOR, GAINED, DENSE, EXPANDING, LEVEL, QUEUED, TOUCHED, PAIRS, SEARCHES, LIMIT, EXPIRED_LIFE,
+    FLOOR, ENDS, ROOTS, LOWEST_ROOT, EDGES_PROBED, COLUMNS_MERGED, CELLS_TAKEN_DOWN,
 ) = range(20)  # fmt: skip
 
 
 class RootColumns(NamedTuple):
     """The roots by slot: their terms (0: the slot is free) and how long an edge leaves them that begins a path.
 
-    `slot` (by term) is slot + 1 of a root, 0 for none; `node` (by term and state) is row + 1 of a column, and
-    `arc` (by term and label) row + 1 of the list of edges that a label leads along from there.
+    `due` is no greater than the life of any among 64 slots. `slot` (by term) is slot + 1 of a root, 0 for none; `node`
+    (by term and state) is row + 1 of a column, and `arc` (by term and label) row + 1 of the list of edges that a label
+    leads along from there.
     """
 
     term: NDArray[np.int32]
     life: Lives
+    due: Lives
     slot: NDArray[np.int32]
     node: NDArray[np.int32]
     arc: NDArray[np.int32]
@@ -75,15 +73,13 @@ class SearchColumns(NamedTuple):
 
     `best` (by term and state) is the level at which a column is reached. `bucket` heads the list of the columns that
     wait at a level, linked by `after` and `before`, and `waiting` counts them by 256 levels. `touched` are the
-    columns with a level; `down` are those of which a cell was taken down, and `was` is its life.
+    columns with a level.
     """
 
     best: Lives
-    was: Lives
     after: NDArray[np.int32]
     before: NDArray[np.int32]
     touched: NDArray[np.int32]
-    down: NDArray[np.int32]
     bucket: NDArray[np.int32]
     waiting: NDArray[np.int32]
 
@@ -147,7 +143,7 @@ def set_arc(views, arcs, gains, roots, work, ends, automaton, row, forever):
             roots.arc[source, label] = arc + 1
         gains.root[0] = target_of(views, automaton, label, row)
         gains.life[0] = ends.edge[row]
-        if merge(arcs, gains, arc, 1, False, forever, _ALWAYS_LISTS, work[EXPIRED_LIFE], False, False)[0] < 0:
+        if merge(arcs, gains, arc, 1, False, forever, ALWAYS_LISTS, work[EXPIRED_LIFE], False, False)[0] < 0:
             return False
     return True
 
@@ -169,6 +165,13 @@ def drop_arc(views, arcs, roots, ends, automaton, row):
                         life = max(life, np.int64(ends.edge[edge]))
                 edge = views.lists.after[index, edge]
         set_life(arcs, np.int64(roots.arc[source, label] - 1), target, life)
+
+
+@kernel
+def let_root_live(roots, slot, life):
+    roots.life[slot] = life
+    if life < roots.due[slot >> DUE_BITS]:
+        roots.due[slot >> DUE_BITS] = life
 
 
 @kernel
@@ -195,7 +198,7 @@ def make_root(columns, gains, roots, work, vertex, life, forever):
     work[ROOTS] = width
     work[LOWEST_ROOT] = slot + 1
     roots.term[slot] = vertex
-    roots.life[slot] = life
+    let_root_live(roots, slot, life)
     roots.slot[vertex] = slot + 1
     return True
 
@@ -206,7 +209,7 @@ def free_root(columns, roots, work, slot):
     vertex = roots.term[slot]
     node = roots.node[vertex, 0] - 1
     set_life(columns, node, slot, 0)
-    columns.least[node] = 0  # to be looked at
+    let_be_least(columns, node, 0)  # to be looked at
     roots.term[slot] = 0
     roots.slot[vertex] = 0
     work[LOWEST_ROOT] = min(work[LOWEST_ROOT], slot)
@@ -215,11 +218,19 @@ def free_root(columns, roots, work, slot):
 
 
 @kernel
-def free_roots(columns, roots, work):
+def free_roots(columns, roots, work, forever):
     """Give back the slots of all roots that are over."""
-    for slot in range(work[ROOTS]):
-        if roots.term[slot] != 0 and roots.life[slot] <= work[EXPIRED_LIFE]:
-            free_root(columns, roots, work, slot)
+    for part in range((work[ROOTS] + STRIDE - 1) >> DUE_BITS):
+        if roots.due[part] > work[EXPIRED_LIFE]:
+            continue
+        due = forever
+        for slot in range(part << DUE_BITS, min(work[ROOTS], (part + 1) << DUE_BITS)):
+            if roots.term[slot] != 0:
+                if roots.life[slot] <= work[EXPIRED_LIFE]:
+                    free_root(columns, roots, work, slot)
+                else:
+                    due = min(due, np.int64(roots.life[slot]))
+        roots.due[part] = due
 
 
 @kernel
@@ -234,7 +245,7 @@ def review_root(columns, arcs, roots, work, automaton, vertex):
         if automaton.moves[0, label] >= 0 and arc >= 0:
             for entry in range(arcs.offset[arc], arcs.offset[arc] + arcs.entries[arc]):
                 life = max(life, np.int64(arcs.entry_life[entry]))
-    roots.life[slot] = life
+    let_root_live(roots, slot, life)
     if life <= work[EXPIRED_LIFE]:
         free_root(columns, roots, work, slot)
 
@@ -290,6 +301,9 @@ def collect_ending(columns, roots, pairs, work, automaton, last):
     expired = work[EXPIRED_LIFE]
     while work[CURSOR] < columns.held[ROWS]:
         node = work[CURSOR]
+        if node & (STRIDE - 1) == 0 and columns.due[node >> DUE_BITS] > last:
+            work[CURSOR] += STRIDE
+            continue
         kind = columns.kind[node]
         if kind != NONE and automaton.is_accepting[columns.state[node]] and columns.least[node] <= last:
             if work[PAIRS] + work[ROOTS] > pairs.root.shape[0]:
@@ -482,282 +496,3 @@ def relax(views, columns, arcs, gains, roots, search, pairs, work, ends, terms, 
         work[MOVE] += 1
     work[MOVE] = 0
     return True
-
-
-# --- deletions ------------------------------------------------------------------------------
-
-
-@kernel
-def take_down(columns, search, work, node, root):
-    """Take down one cell; it is remembered in `was`."""
-    search.was[node] = life_of(columns, node, root)
-    set_life(columns, node, root, 0)
-    search.down[work[DOWN]] = node
-    work[DOWN] += 1
-
-
-@kernel
-def depends(columns, roots, search, work, node, root, life):
-    """Whether a cell may have been derived by something that gives it this life."""
-    if node < 0 or search.was[node] != 0 or life <= work[EXPIRED_LIFE]:
-        return False
-    if columns.state[node] == 0 and columns.vertex[node] == roots.term[root]:
-        return False  # the root itself
-    return life_of(columns, node, root) == life
-
-
-@kernel
-def take_down_by(views, columns, arcs, roots, search, work, ends, automaton, row, root):
-    """Take down the cells of a root that may depend on an edge, which is no longer among the arcs."""
-    states = automaton.moves.shape[0]
-    at = 0
-    while True:
-        for move in range(2 * states):
-            label = label_of(automaton, views.predicate[row], move >= states)
-            following = automaton.moves[move % states, label] if label >= 0 else -1
-            if following < 0:
-                continue
-            node = roots.node[source_of(views, automaton, label, row), move % states] - 1
-            if node >= 0:
-                # where the source was taken down meanwhile, what it had been counts
-                life = max(life_of(columns, node, root), np.int64(search.was[node]))
-                reached = roots.node[target_of(views, automaton, label, row), following] - 1
-                if depends(columns, roots, search, work, reached, root, min(life, np.int64(ends.edge[row]))):
-                    take_down(columns, search, work, reached, root)
-        if at == work[DOWN]:
-            break
-        while at < work[DOWN]:  # the list grows by what depends on what it holds
-            node = search.down[at]
-            at += 1
-            for label in range(automaton.label_predicate.shape[0]):
-                following = automaton.moves[columns.state[node], label]
-                arc = roots.arc[columns.vertex[node], label] - 1
-                if following < 0 or arc < 0:
-                    continue
-                work[EDGES_PROBED] += arcs.entries[arc]
-                for entry in range(arcs.offset[arc], arcs.offset[arc] + arcs.entries[arc]):
-                    reached = roots.node[arcs.entry_root[entry], following] - 1
-                    life = min(np.int64(search.was[node]), np.int64(arcs.entry_life[entry]))
-                    if depends(columns, roots, search, work, reached, root, life):
-                        take_down(columns, search, work, reached, root)
-
-
-@kernel
-def longest_way(views, columns, roots, work, ends, automaton, node, root, deleted):
-    """How long a root lives at a column by the edges that lead there, without the deleted one."""
-    vertex, state = columns.vertex[node], columns.state[node]
-    best = np.int64(0)
-    for label in range(automaton.label_predicate.shape[0]):
-        for source_state in range(automaton.moves.shape[0]):
-            if automaton.moves[source_state, label] != state:
-                continue
-            index, row, _ = first_edge(views, automaton, label, vertex, True)
-            while row >= 0:
-                work[EDGES_PROBED] += 1
-                edge = np.int64(ends.edge[row])
-                if row != deleted and edge > best and fits(views, automaton, label, row):
-                    source = roots.node[source_of(views, automaton, label, row), source_state] - 1
-                    if source >= 0:
-                        best = max(best, min(edge, life_of(columns, source, root)))
-                row = views.lists.after[index, row]
-    return best
-
-
-@kernel
-def settle_again(columns, arcs, roots, search, work, automaton, root):
-    """Derive what was taken down of a root again, the longest life first."""
-    floor = work[FLOOR]
-    while work[QUEUED] > 0:
-        node = widest(search, work)
-        level = work[LEVEL]
-        unqueue(search, work, node, level)
-        set_life(columns, node, root, level)
-        for label in range(automaton.label_predicate.shape[0]):
-            following = automaton.moves[columns.state[node], label]
-            arc = roots.arc[columns.vertex[node], label] - 1
-            if following < 0 or arc < 0:
-                continue
-            work[EDGES_PROBED] += arcs.entries[arc]
-            for entry in range(arcs.offset[arc], arcs.offset[arc] + arcs.entries[arc]):
-                reach = min(level, np.int64(arcs.entry_life[entry]))
-                target = arcs.entry_root[entry]
-                reached = roots.node[target, following] - 1
-                if reached >= 0 and search.was[reached] != 0:
-                    if reach > floor and reach > search.best[target, following]:
-                        enqueue(columns, search, work, reached, reach)
-
-
-@kernel
-def note_taken_down(columns, roots, search, pairs, work, automaton, root):
-    """Remember the pairs of a root that end earlier now, and forget what they were."""
-    for at in range(work[DOWN]):
-        node = search.down[at]
-        vertex, state = columns.vertex[node], columns.state[node]
-        if not automaton.is_accepting[state] or not is_asked(automaton, roots.term[root], vertex):
-            continue
-        before, after = np.int64(0), np.int64(0)
-        first = True
-        for i in range(automaton.accepting.shape[0]):
-            sibling = roots.node[vertex, automaton.accepting[i]] - 1
-            if sibling < 0:
-                continue
-            if search.was[sibling] != 0 and automaton.accepting[i] < state:
-                first = False
-            life = life_of(columns, sibling, root)
-            after = max(after, life)
-            before = max(before, life, np.int64(search.was[sibling]))
-        if after <= work[EXPIRED_LIFE]:
-            after = np.int64(0)
-        if first and before != after:
-            add_pair(pairs, work, root, vertex, before, after)
-    for at in range(work[DOWN]):
-        search.was[search.down[at]] = 0
-    work[DOWN] = 0
-    forget_search(columns, search, work)
-
-
-@kernel
-def delete_edge(views, columns, arcs, roots, search, pairs, work, ends, automaton, row):
-    """Derive again what may depend on a deleted edge, one root after the other; False for want of room."""
-    states = automaton.moves.shape[0]
-    if work[MOVE] == 0 and work[CURSOR] == 0:
-        drop_arc(views, arcs, roots, ends, automaton, row)
-    while work[MOVE] < 2 * states:
-        state = work[MOVE] % states
-        label = label_of(automaton, views.predicate[row], work[MOVE] >= states)
-        if label < 0:
-            work[MOVE] += states - state
-            continue
-        following = automaton.moves[state, label]
-        source = roots.node[source_of(views, automaton, label, row), state] - 1
-        target = -1
-        if following >= 0 and source >= 0:
-            target = roots.node[target_of(views, automaton, label, row), following] - 1
-        while target >= 0 and work[CURSOR] < work[ROOTS]:
-            root = work[CURSOR]
-            if work[PAIRS] + columns.held[ROWS] > pairs.root.shape[0]:
-                return False
-            life = min(life_of(columns, source, root), np.int64(ends.edge[row]))
-            if roots.term[root] != 0 and depends(columns, roots, search, work, target, root, life):
-                take_down_by(views, columns, arcs, roots, search, work, ends, automaton, row, root)
-                for at in range(work[DOWN]):
-                    node = search.down[at]
-                    best = longest_way(views, columns, roots, work, ends, automaton, node, root, row)
-                    if best > work[FLOOR]:
-                        enqueue(columns, search, work, node, best)
-                settle_again(columns, arcs, roots, search, work, automaton, root)
-                note_taken_down(columns, roots, search, pairs, work, automaton, root)
-            work[CURSOR] += 1
-        work[CURSOR] = 0
-        work[MOVE] += 1
-    work[MOVE] = 0
-    ends.edge[row] = 0
-    return True
-
-
-# --- the log --------------------------------------------------------------------------------
-
-
-@kernel
-def purge_table(table, gains, rows_by, expired, roots, forever):
-    """Let the columns of a table go that are over; `rows_by` says where each is."""
-    for row in range(table.held[ROWS]):
-        if table.kind[row] != NONE and table.least[row] <= expired:
-            if purge(table, gains, row, expired, roots, forever) == 0:
-                rows_by[table.vertex[row], table.state[row]] = 0
-                free_row(table, row)
-
-
-@kernel
-def purge_all(columns, arcs, gains, roots, work, forever):
-    """Let everything go that is over up to the limit."""
-    work[EXPIRED_LIFE] = work[LIMIT]
-    work[FLOOR] = max(work[FLOOR], work[LIMIT])
-    free_roots(columns, roots, work)
-    purge_table(columns, gains, roots.node, work[EXPIRED_LIFE], work[ROOTS], forever)
-    purge_table(arcs, gains, roots.arc, work[EXPIRED_LIFE], _ALWAYS_LISTS, forever)
-
-
-@kernel
-def follow_log(
-    views, log, first, last, columns, arcs, gains, roots, search, pairs, work, ends, terms, automaton,
-    counting, removals, extensions, out,
-):  # fmt: skip
-    """Deltas of the log entries [first, last); returns (entry to go on with, deltas written).
-
-    Stops where an array is full; `work` knows how far the entry has come.
-    """
-    written = 0
-    room = out.at.shape[0]
-    forever = np.int64(ends.end.shape[0] - 1)
-    for entry in range(first, last):
-        kind, row, at = log.kind[entry], log.row[entry], log.at[entry]
-        if work[PHASE] == BEGIN:
-            # What expires at this very instant is still there, but nothing new is built on it. In a count
-            # window, ends are no times: there what is built goes again at the same instant.
-            while not counting and work[FLOOR] < work[ENDS] and ends.end[work[FLOOR] + 1] <= at:
-                work[FLOOR] += 1
-            work[PHASE] = RELAX
-            if kind == DELETED:
-                work[PHASE] = DELETE
-            elif kind == EXPIRED:
-                ends.edge[row] = 0
-                work[LIMIT] = ends.entry[entry]
-                work[PHASE] = FINISH
-                if work[LIMIT] > work[EXPIRED_LIFE]:
-                    work[PHASE] = COLLECT if removals else PURGE
-            else:
-                ends.edge[row] = ends.entry[entry]
-        if work[PHASE] == RELAX:
-            if not relax(
-                views, columns, arcs, gains, roots, search, pairs, work, ends, terms, automaton, row,
-                extensions and not counting,
-            ):  # fmt: skip
-                return entry, written
-            # The edges that enter at one instant are told together, or a result would be told with the end of
-            # the first path that is found, though a wider one enters with the next edge.
-            together = entry + 1 < last and log.kind[entry + 1] == kind and log.at[entry + 1] == at
-            work[PHASE] = FINISH if together else REPORT
-        if work[PHASE] == DELETE:
-            if not delete_edge(views, columns, arcs, roots, search, pairs, work, ends, automaton, row):
-                return entry, written
-            work[PHASE] = REPORT
-        if work[PHASE] == COLLECT:
-            if not collect_ending(columns, roots, pairs, work, automaton, work[LIMIT]):
-                return entry, written
-            work[CURSOR] = 0
-            work[PHASE] = REPORT
-        if work[PHASE] == REPORT:
-            while work[CURSOR] < work[PAIRS]:
-                if written + 2 > room:
-                    return entry, written
-                number = work[CURSOR]
-                work[CURSOR] += 1
-                root, vertex = pairs.root[number], pairs.vertex[number]
-                before, after = pairs.before[number], pairs.after[number]
-                if before == 0 and work[SEARCHES] > 1 and not extensions:
-                    after = pair_life(columns, roots, automaton, root, vertex)
-                written = emit_change(
-                    automaton, out, written, at, ends.end[before], ends.end[after], roots.term[root], vertex,
-                    counting, extensions,
-                )  # fmt: skip
-            work[CURSOR] = 0
-            work[PAIRS] = 0
-            work[SEARCHES] = 0
-            work[PHASE] = PURGE if kind == EXPIRED else FINISH
-            if kind == DELETED:
-                review_root(columns, arcs, roots, work, automaton, views.subject[row])
-                review_root(columns, arcs, roots, work, automaton, views.object[row])
-        if work[PHASE] == PURGE:
-            purge_all(columns, arcs, gains, roots, work, forever)
-            work[PHASE] = FINISH
-        if automaton.flags[1]:
-            if written + 4 > room:
-                return entry, written
-            for side in range(2):
-                written = count_term(
-                    views, terms, automaton, out, written, at, kind, row, side, entry + 1,
-                    counting, removals, extensions,
-                )  # fmt: skip
-        work[PHASE] = BEGIN
-    return last, written

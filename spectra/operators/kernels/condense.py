@@ -25,19 +25,32 @@ from spectra.operators.kernels.automaton import (
     source_of,
     target_of,
 )
+from spectra.operators.kernels.bits import lowest_bit
 from spectra.views.kernels.apply import end_at, visible
 
 # what `work` holds: nodes, product edges and roots of an evaluation; the rank in work, how many nodes its components
 # have, and the vertex whose pairs come next (-1: the components are not found yet); pairs found, those of them that
-# enter, and those that leave; where telling stands in the old and in the new ones; counters
-NODES, ARCS, ROOTS, RANK, ORDERED, CURSOR, FOUND, ENTERED, LEFT, OLD_AT, NEW_AT = range(11)
-EDGES_PROBED, COMPONENTS, EVALUATIONS = range(11, 14)
+# enter, and those that leave; where telling stands in the old and in the new ones; which of several evaluations is in
+# work, how far it has come, and how many words its sets take; counters
+NODES, ARCS, ROOTS, RANK, ORDERED, CURSOR, FOUND, ENTERED, LEFT, OLD_AT, NEW_AT, STOP, PHASE, WORDS = range(14)
+EDGES_PROBED, COMPONENTS, EVALUATIONS = range(14, 17)
+
+
+class DrawnColumns(NamedTuple):
+    """The edges that a batch can see, as they are found: row, label, and the terms that it leads from and to."""
+
+    row: NDArray[np.int32]
+    label: NDArray[np.int32]
+    source: NDArray[np.int32]
+    target: NDArray[np.int32]
 
 
 class EdgeColumns(NamedTuple):
     """The edges that a batch can see, once for each way the path may follow them, by their source.
 
-    `first` is where the edges of a vertex begin. Vertices are numbered in the order of their `term`.
+    `first` is where the edges of a vertex begin, and `place` where that of a row is, forward and backward, or -1.
+    Vertices are numbered in the order of their `term`. `rank` is that of the end that an edge has at the evaluation in
+    work, -1 where it is not there.
     """
 
     row: NDArray[np.int32]
@@ -45,14 +58,17 @@ class EdgeColumns(NamedTuple):
     target: NDArray[np.int32]
     first: NDArray[np.int64]
     term: NDArray[np.int32]
+    place: NDArray[np.int32]
+    rank: NDArray[np.int32]
 
 
 class ProductColumns(NamedTuple):
     """The product graph of an evaluation, roots first.
 
-    `node_of` is the node of a vertex and a state, -1 where no root reaches it; `vertex` and `accepting` are of nodes.
-    `first`, `target` and `rank` are the edges by their source; an edge's rank is that of its end in `ends`, the
-    ends that a batch can see, and `used` tells which of them an edge has.
+    `node_of` is the node of a vertex and a state, -1 where no root reaches it; `vertex` and `state` are of nodes.
+    `first`, `target` and `rank` are the edges by their source, those that last longest first; an edge's rank is that of
+    its end in `ends`, the ends that a batch can see, and `used` counts the edges of each. `drawn_…` are the edges as
+    they were found, `by_rank` their order, and `put` is where the next one of a rank or of a node goes.
     """
 
     node_of: NDArray[np.int32]
@@ -62,7 +78,12 @@ class ProductColumns(NamedTuple):
     target: NDArray[np.int32]
     rank: NDArray[np.int32]
     ends: NDArray[np.int64]
-    used: NDArray[np.bool_]
+    used: NDArray[np.int64]
+    drawn_source: NDArray[np.int32]
+    drawn_target: NDArray[np.int32]
+    drawn_rank: NDArray[np.int32]
+    by_rank: NDArray[np.int32]
+    put: NDArray[np.int64]
 
 
 class ComponentColumns(NamedTuple):
@@ -83,23 +104,6 @@ class ComponentColumns(NamedTuple):
     edge: NDArray[np.int64]
     reach: NDArray[np.uint64]
     seen: NDArray[np.uint64]
-
-
-class SetColumns(NamedTuple):
-    """The pairs of an evaluation as sets, where edges are numbered alike for several of them.
-
-    `root` is the vertex of each bit, `bit` the bit of each vertex or -1. A row of `held` has the roots of a vertex;
-    `entered` and `left` are those that came and went, as far as they are not told, and `entered_at` and `left_at` the
-    vertices that have some.
-    """
-
-    root: NDArray[np.int32]
-    bit: NDArray[np.int32]
-    held: NDArray[np.uint64]
-    entered: NDArray[np.uint64]
-    left: NDArray[np.uint64]
-    entered_at: NDArray[np.int32]
-    left_at: NDArray[np.int32]
 
 
 class FoundColumns(NamedTuple):
@@ -136,20 +140,51 @@ def followed_entries(views, log, entries, automaton, followed):
 
 
 @kernel
-def edges_of_batch(views, automaton, rows, labels, sources, targets):
-    """The edges that are there at any position of the log, with labels and the terms they lead from and to."""
-    count = 0
+def edges_of_batch(views, automaton, drawn, numbers, terms):
+    """Draw the edges that are there at any position of the log, and list the terms between which they lead.
+
+    Returns how many of both there are. `numbers` is -1 for the terms listed.
+    """
+    count = found = 0
     for row in range(views.subject.shape[0]):
         if views.valid_to[row] == NO_END:
             continue
         for direction in range(2):
             label = label_of(automaton, views.predicate[row], direction == 1)
             if label >= 0:
-                rows[count], labels[count] = row, label
-                sources[count] = source_of(views, automaton, label, row)
-                targets[count] = target_of(views, automaton, label, row)
+                drawn.row[count], drawn.label[count] = row, label
+                drawn.source[count] = source_of(views, automaton, label, row)
+                drawn.target[count] = target_of(views, automaton, label, row)
+                for term in (drawn.source[count], drawn.target[count]):
+                    if numbers[term] >= 0:
+                        numbers[term] = -1
+                        terms[found] = term
+                        found += 1
                 count += 1
-    return count
+    return count, found
+
+
+@kernel
+def order_edges(automaton, drawn, count, numbers, edges):
+    """Put the edges in the order of their sources; the terms are in order."""
+    edges.first[:] = 0
+    for vertex in range(edges.term.shape[0]):
+        numbers[edges.term[vertex]] = vertex
+    for i in range(count):
+        edges.first[numbers[drawn.source[i]] + 1] += 1
+    for vertex in range(edges.term.shape[0]):
+        edges.first[vertex + 1] += edges.first[vertex]
+    for i in range(count - 1, -1, -1):
+        # from the last one on: `first` is where the next source begins, until all edges of this one are there
+        source = numbers[drawn.source[i]]
+        edges.first[source + 1] -= 1
+        put = edges.first[source + 1]
+        edges.row[put], edges.label[put] = drawn.row[i], drawn.label[i]
+        edges.target[put] = numbers[drawn.target[i]]
+        edges.place[drawn.row[i], np.int64(automaton.label_backward[drawn.label[i]])] = put
+    for vertex in range(edges.term.shape[0]):
+        edges.first[vertex] = edges.first[vertex + 1]
+    edges.first[edges.term.shape[0]] = count
 
 
 @kernel
@@ -179,18 +214,45 @@ def reached_node(product, work, vertex, state):
 
 
 @kernel
-def build_product(views, edges, terms, automaton, position, counting, product, work):
-    """The part of the product graph that roots reach at a log position.
+def see_edge(views, edges, ends, edge, position, counting):
+    """Let an edge be as it is at a log position.
 
     In a count window ends are no times and nobody is told them: there all have the same rank.
     """
+    row = edges.row[edge]
+    rank = -1
+    if visible(views, row, position):
+        rank = 0 if counting else rank_of(ends, end_at(views, row, position))
+    edges.rank[edge] = rank
+
+
+@kernel
+def see_edges(views, edges, ends, position, counting):
+    """Let all edges be as they are at a log position."""
+    for edge in range(edges.row.shape[0]):
+        see_edge(views, edges, ends, edge, position, counting)
+
+
+@kernel
+def see_changes(views, log, edges, ends, first, last, counting):
+    """Let the edges of the log entries [first, last) be as they are after these."""
+    for entry in range(first, last):
+        for direction in range(2):
+            edge = edges.place[log.row[entry], direction]
+            if edge >= 0:
+                see_edge(views, edges, ends, edge, last, counting)
+
+
+@kernel
+def build_product(edges, terms, automaton, product, work):
+    """The part of the product graph that roots reach by edges that are there."""
     work[NODES] = work[ARCS] = 0
     product.node_of[:] = -1
-    product.used[:] = False
+    product.used[:] = 0
     for vertex in range(edges.term.shape[0]):
         if may_be_root(terms, automaton, edges.term[vertex]):
             for edge in range(edges.first[vertex], edges.first[vertex + 1]):
-                if automaton.moves[0, edges.label[edge]] >= 0 and visible(views, edges.row[edge], position):
+                if edges.rank[edge] >= 0 and automaton.moves[0, edges.label[edge]] >= 0:
                     reached_node(product, work, vertex, 0)
                     break
     work[ROOTS] = work[NODES]
@@ -200,31 +262,60 @@ def build_product(views, edges, terms, automaton, position, counting, product, w
         vertex, state = product.vertex[node], product.state[node]
         for edge in range(edges.first[vertex], edges.first[vertex + 1]):
             following = automaton.moves[state, edges.label[edge]]
-            if following >= 0 and visible(views, edges.row[edge], position):
+            rank = edges.rank[edge]
+            if following >= 0 and rank >= 0:
                 arc = work[ARCS]
                 work[ARCS] = arc + 1
-                product.target[arc] = reached_node(product, work, edges.target[edge], following)
-                rank = 0 if counting else rank_of(product.ends, end_at(views, edges.row[edge], position))
-                product.rank[arc] = rank
-                product.used[rank] = True
+                product.drawn_source[arc] = node
+                product.drawn_target[arc] = reached_node(product, work, edges.target[edge], following)
+                product.drawn_rank[arc] = rank
+                product.used[rank] += 1
         work[EDGES_PROBED] += edges.first[vertex + 1] - edges.first[vertex]
         node += 1
     product.first[node] = work[ARCS]
     work[EVALUATIONS] += 1
+    sort_arcs(product, work)
+
+
+@kernel
+def sort_arcs(product, work):
+    """Put the edges of every node in order, the greatest rank first."""
+    before = np.int64(0)
+    for rank in range(product.ends.shape[0] - 1, -1, -1):
+        product.put[rank] = before
+        before += product.used[rank]
+    for arc in range(work[ARCS]):
+        rank = product.drawn_rank[arc]
+        product.by_rank[product.put[rank]] = arc
+        product.put[rank] += 1
+    for node in range(work[NODES]):
+        product.put[node] = product.first[node]
+    for i in range(work[ARCS]):
+        arc = product.by_rank[i]
+        source = product.drawn_source[arc]
+        put = product.put[source]
+        product.put[source] = put + 1
+        product.target[put] = product.drawn_target[arc]
+        product.rank[put] = product.drawn_rank[arc]
 
 
 # --- components -----------------------------------------------------------------------------
 
 
 @kernel
-def find_components(product, parts, work, first_root, last_root):
-    """The components that some roots reach by edges of at least the rank in work, by Tarjan's algorithm."""
+def find_components(product, parts, work, roots):
+    """The components that some roots reach by edges of at least the rank in work, by Tarjan's algorithm.
+
+    A root that no such edge leaves is left out, unless another one reaches it.
+    """
     rank = work[RANK]
     parts.visit[: work[NODES]] = 0
     counter = ordered = components = waiting = 0
-    for root in range(first_root, last_root):
+    for i in range(roots.shape[0]):
+        root = roots[i]
+        first = product.first[root]
         depth = 0
-        if parts.visit[root] == 0:
+        if parts.visit[root] == 0 and first < product.first[root + 1] and product.rank[first] >= rank:
             parts.frame[0], depth = root, 1
         while depth > 0:
             node = parts.frame[depth - 1]
@@ -238,13 +329,12 @@ def find_components(product, parts, work, first_root, last_root):
             arc = parts.edge[depth - 1]
             last = product.first[node + 1]
             below = -1
-            while arc < last and below < 0:
-                if product.rank[arc] >= rank:
-                    target = product.target[arc]
-                    if parts.visit[target] == 0:
-                        below = target
-                    elif parts.component[target] < 0:
-                        parts.low[node] = min(parts.low[node], parts.visit[target])
+            while arc < last and below < 0 and product.rank[arc] >= rank:
+                target = product.target[arc]
+                if parts.visit[target] == 0:
+                    below = target
+                elif parts.component[target] < 0:
+                    parts.low[node] = min(parts.low[node], parts.visit[target])
                 arc += 1
             parts.edge[depth - 1] = arc
             if below >= 0:
@@ -270,38 +360,29 @@ def find_components(product, parts, work, first_root, last_root):
 
 
 @kernel
-def hand_on(product, parts, work, components, first_root, last_root, bits):
-    """Give every component the roots that reach it; `bits` says which bit each root is."""
-    words = parts.reach.shape[1]
+def hand_on(product, parts, work, roots, bits, words):
+    """Find components and give every one the roots that reach it; `bits` says which bit each root is."""
+    components = find_components(product, parts, work, roots)
     rank = work[RANK]
     for component in range(components):
+        reach = parts.reach[component]
         for word in range(words):
-            parts.reach[component, word] = np.uint64(0)
-    for root in range(first_root, last_root):
-        bit = bits[root]
-        parts.reach[parts.component[root], bit >> 6] |= np.uint64(1) << np.uint64(bit & 63)
+            reach[word] = np.uint64(0)
+    for i in range(roots.shape[0]):
+        if parts.visit[roots[i]] != 0:
+            parts.reach[parts.component[roots[i]], bits[i] >> 6] |= np.uint64(1) << np.uint64(bits[i] & 63)
     for i in range(work[ORDERED] - 1, -1, -1):
         node = parts.order[i]
         component = parts.component[node]
+        reach = parts.reach[component]
         for arc in range(product.first[node], product.first[node + 1]):
-            if product.rank[arc] >= rank:
-                target = parts.component[product.target[arc]]
-                if target != component:
-                    for word in range(words):
-                        parts.reach[target, word] |= parts.reach[component, word]
-
-
-@kernel
-def lowest_bit(bits):
-    """The place of the lowest bit that is set: the number of those below it."""
-    below = (bits & (~bits + np.uint64(1))) - np.uint64(1)
-    below -= (below >> np.uint64(1)) & np.uint64(0x5555555555555555)
-    below = (below & np.uint64(0x3333333333333333)) + ((below >> np.uint64(2)) & np.uint64(0x3333333333333333))
-    below = (below + (below >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
-    below += below >> np.uint64(8)
-    below += below >> np.uint64(16)
-    below += below >> np.uint64(32)
-    return np.int64(below & np.uint64(127))
+            if product.rank[arc] < rank:
+                break
+            target = parts.component[product.target[arc]]
+            if target != component:
+                onward = parts.reach[target]
+                for word in range(words):
+                    onward[word] |= reach[word]
 
 
 @kernel
@@ -335,15 +416,14 @@ def list_new(edges, product, parts, automaton, found, work, first_root):
 
 
 @kernel
-def find_pairs(edges, product, parts, automaton, found, work, first_root, last_root, bits):
+def find_pairs(edges, product, parts, automaton, found, work, roots, bits):
     """The pairs of some roots, from the rank in work down; False for want of room, to go on with more."""
     while work[RANK] >= 0:
-        if product.used[work[RANK]]:
+        if product.used[work[RANK]] > 0:
             if work[CURSOR] < 0:
-                components = find_components(product, parts, work, first_root, last_root)
-                hand_on(product, parts, work, components, first_root, last_root, bits)
+                hand_on(product, parts, work, roots, bits, parts.reach.shape[1])
                 work[CURSOR] = 0
-            if not list_new(edges, product, parts, automaton, found, work, first_root):
+            if not list_new(edges, product, parts, automaton, found, work, roots[0]):
                 return False
         work[RANK] -= 1
         work[CURSOR] = -1
@@ -351,18 +431,18 @@ def find_pairs(edges, product, parts, automaton, found, work, first_root, last_r
 
 
 @kernel
-def find_ends(product, parts, automaton, found, entered, work, first_root, last_root, bits, pairs):
+def find_ends(product, parts, automaton, found, entered, work, roots, bits, pairs):
     """Write when pairs end that have entered: the first `ENTERED` numbers in `entered`, those of some roots."""
     waiting = 0
+    first_root, last_root = roots[0], roots[-1] + 1
     for i in range(work[ENTERED]):
         if first_root <= found.root[entered[i]] < last_root:
             entered[waiting], entered[i] = entered[i], entered[waiting]
             waiting += 1
     work[RANK] = product.ends.shape[0] - 1
     while waiting > 0:
-        if product.used[work[RANK]]:
-            components = find_components(product, parts, work, first_root, last_root)
-            hand_on(product, parts, work, components, first_root, last_root, bits)
+        if product.used[work[RANK]] > 0:
+            hand_on(product, parts, work, roots, bits, parts.reach.shape[1])
             kept = 0
             for i in range(waiting):
                 pair = entered[i]
@@ -506,172 +586,6 @@ def compare_pairs(old, held, new, work, automaton, at, counting, removals, exten
             after += 1
     work[OLD_AT], work[NEW_AT] = before, after
     return written, before == held and after == count
-
-
-# --- pairs as sets --------------------------------------------------------------------------
-
-
-@kernel
-def number_of(edges, term):
-    """The number of a vertex."""
-    low, high = 0, edges.term.shape[0] - 1
-    while low < high:
-        middle = (low + high) // 2
-        if edges.term[middle] < term:
-            low = middle + 1
-        else:
-            high = middle
-    return low
-
-
-@kernel
-def roots_of_batch(edges, terms, automaton, roots, bits):
-    """Give a bit to every vertex that may be a root at some position of the log; how many there are."""
-    count = 0
-    for vertex in range(edges.term.shape[0]):
-        bits[vertex] = -1
-        if may_be_root(terms, automaton, edges.term[vertex]):
-            for edge in range(edges.first[vertex], edges.first[vertex + 1]):
-                if automaton.moves[0, edges.label[edge]] >= 0:
-                    bits[vertex], roots[count] = count, vertex
-                    count += 1
-                    break
-    return count
-
-
-@kernel
-def put_into_sets(edges, sets, pairs, held):
-    """Put pairs into sets that are empty."""
-    vertex = root = np.int64(-1)
-    for i in range(held):
-        if i == 0 or pairs.vertex[i] != pairs.vertex[i - 1]:
-            vertex = number_of(edges, pairs.vertex[i])
-        root = number_of(edges, pairs.root[i])
-        bit = sets.bit[root]
-        sets.held[vertex, bit >> 6] |= np.uint64(1) << np.uint64(bit & 63)
-
-
-@kernel
-def take_from_sets(edges, sets, until, pairs):
-    """Write the pairs of sets in order, or only count them where there is no room; how many there are."""
-    count = 0
-    vertices, words = sets.held.shape
-    room = pairs.root.shape[0]
-    for vertex in range(vertices):
-        for word in range(words):
-            bits = sets.held[vertex, word]
-            while bits != 0:
-                if count < room:
-                    pairs.root[count] = edges.term[sets.root[(word << 6) + lowest_bit(bits)]]
-                    pairs.vertex[count], pairs.until[count] = edges.term[vertex], until
-                bits &= bits - np.uint64(1)
-                count += 1
-    return count
-
-
-@kernel
-def change_sets(product, parts, automaton, sets, work, bits):
-    """Put the pairs of an evaluation into the sets, and note which entered and left."""
-    vertices, words = sets.held.shape
-    components = find_components(product, parts, work, 0, work[ROOTS])
-    hand_on(product, parts, work, components, 0, work[ROOTS], bits)
-    work[LEFT] = work[ENTERED] = 0
-    for vertex in range(vertices):
-        for word in range(words):
-            sets.entered[vertex, word] = np.uint64(0)
-        for i in range(automaton.accepting.shape[0]):
-            node = product.node_of[vertex, automaton.accepting[i]]
-            if node >= 0:
-                component = parts.component[node]
-                for word in range(words):
-                    sets.entered[vertex, word] |= parts.reach[component, word]
-        bit = sets.bit[vertex]
-        if automaton.flags[2] and bit >= 0:
-            sets.entered[vertex, bit >> 6] &= ~(np.uint64(1) << np.uint64(bit & 63))
-        left, entered = np.uint64(0), np.uint64(0)
-        for word in range(words):
-            held, now = sets.held[vertex, word], sets.entered[vertex, word]
-            sets.held[vertex, word] = now
-            sets.left[vertex, word], sets.entered[vertex, word] = held & ~now, now & ~held
-            left |= held & ~now
-            entered |= now & ~held
-        if left != 0:
-            sets.left_at[work[LEFT]] = vertex
-            work[LEFT] += 1
-        if entered != 0:
-            sets.entered_at[work[ENTERED]] = vertex
-            work[ENTERED] += 1
-    work[RANK], work[OLD_AT], work[NEW_AT] = product.ends.shape[0] - 1, 0, 0
-
-
-@kernel
-def tell_sets(edges, product, parts, automaton, sets, work, at, counting, bits, out):
-    """Deltas of what changed in the sets; (deltas written, whether there was room for all).
-
-    First what left. Then, from the latest end to the earliest, what entered as far as there is a path by then.
-    """
-    written = 0
-    words = sets.held.shape[1]
-    room = out.at.shape[0] - 64
-    while work[OLD_AT] < work[LEFT] * words:
-        if written > room:
-            return written, False
-        vertex, word = sets.left_at[work[OLD_AT] // words], work[OLD_AT] % words
-        left = sets.left[vertex, word]
-        written = emit_bits(edges, automaton, sets, out, written, at, -1, at, vertex, word, left, counting)
-        work[OLD_AT] += 1
-    while work[ENTERED] > 0:
-        if product.used[work[RANK]]:
-            if work[NEW_AT] == 0:
-                components = find_components(product, parts, work, 0, work[ROOTS])
-                hand_on(product, parts, work, components, 0, work[ROOTS], bits)
-            while work[NEW_AT] < work[ENTERED] * words:
-                if written > room:
-                    return written, False
-                vertex, word = sets.entered_at[work[NEW_AT] // words], work[NEW_AT] % words
-                work[NEW_AT] += 1
-                entered = sets.entered[vertex, word]
-                if entered == 0:
-                    continue
-                reached = np.uint64(0)
-                for i in range(automaton.accepting.shape[0]):
-                    node = product.node_of[vertex, automaton.accepting[i]]
-                    if node >= 0 and parts.visit[node] != 0:
-                        reached |= parts.reach[parts.component[node], word]
-                sets.entered[vertex, word] = entered & ~reached
-                written = emit_bits(
-                    edges, automaton, sets, out, written, at, 1, product.ends[work[RANK]], vertex, word,
-                    entered & reached, counting,
-                )  # fmt: skip
-            keep_entered(sets, work)
-        work[RANK] -= 1
-        work[NEW_AT] = 0
-    return written, True
-
-
-@kernel
-def keep_entered(sets, work):
-    """Leave out the vertices whose pairs are all told."""
-    kept = 0
-    for i in range(work[ENTERED]):
-        vertex = sets.entered_at[i]
-        rest = np.uint64(0)
-        for word in range(sets.entered.shape[1]):
-            rest |= sets.entered[vertex, word]
-        if rest != 0:
-            sets.entered_at[kept] = vertex
-            kept += 1
-    work[ENTERED] = kept
-
-
-@kernel
-def emit_bits(edges, automaton, sets, out, written, at, sign, until, vertex, word, bits, counting):
-    """Deltas of the pairs of a vertex with some of its roots."""
-    while bits != 0:
-        root = edges.term[sets.root[(word << 6) + lowest_bit(bits)]]
-        bits &= bits - np.uint64(1)
-        written = emit(automaton, out, written, at, sign, until, root, edges.term[vertex], counting)
-    return written
 
 
 @kernel

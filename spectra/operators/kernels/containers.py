@@ -26,9 +26,12 @@ STRIDE = 64
 _STRIDE_SIZE = 6
 _LEAST_LIST = 16
 
+#: So many bits of a row, or of a root's slot, tell which one it is of those that are looked at together.
+DUE_BITS = 6
+
 # what `held` says: of the arenas the places cut, in use, and asked for in vain; rows taken at least once and
-# given back since; how often a column changed its kind
-LIST_CUT, LIST_USED, LIST_WANTED, BLOCK_CUT, BLOCK_USED, BLOCK_WANTED, ROWS, FREE_ROWS, CONVERTED = range(9)
+# given back since; how often a column changed its kind; rows that were looked at for lives that are over
+LIST_CUT, LIST_USED, LIST_WANTED, BLOCK_CUT, BLOCK_USED, BLOCK_WANTED, ROWS, FREE_ROWS, CONVERTED, REVIEWED = range(10)
 
 Lives = NDArray[np.unsignedinteger]
 
@@ -36,9 +39,10 @@ Lives = NDArray[np.unsignedinteger]
 class ColumnTable(NamedTuple):
     """Columns, one per row, and the arenas that their containers are cut from.
 
-    A row is that of a vertex and a state of the automaton. `least` is no greater than any life in the column, and
-    `free` are the rows that were given back. `list_free` and `block_free` head the lists of containers
-    that were given back, by size; they are linked by `entry_root` and by `block_link` (one per stride).
+    A row is that of a vertex and a state of the automaton. `least` is no greater than any life in the column, `due` no
+    greater than `least` of any column among 64 rows, and `free` are the rows that were given back. `list_free` and
+    `block_free` head the lists of containers that were given back, by size; they are linked by `entry_root` and by
+    `block_link` (one per stride).
     """
 
     vertex: NDArray[np.int32]
@@ -48,6 +52,7 @@ class ColumnTable(NamedTuple):
     offset: NDArray[np.int64]
     entries: NDArray[np.int32]
     least: Lives
+    due: Lives
     free: NDArray[np.int32]
     entry_root: NDArray[np.int32]
     entry_life: Lives
@@ -99,6 +104,14 @@ def free_row(columns, row):
     """Give back the row of a column that is empty."""
     columns.free[columns.held[FREE_ROWS]] = row
     columns.held[FREE_ROWS] += 1
+
+
+@kernel
+def let_be_least(columns, row, life):
+    """Let a bound of a column's lives be one, and see to it that the column is looked at when it is over."""
+    columns.least[row] = life
+    if life < columns.due[row >> DUE_BITS]:
+        columns.due[row >> DUE_BITS] = life
 
 
 @kernel
@@ -252,7 +265,7 @@ def set_life(columns, node, root, life):
     else:
         columns.entry_life[entry_at(columns, node, root)] = life
     if life > 0 and life < columns.least[node]:
-        columns.least[node] = life
+        let_be_least(columns, node, life)
 
 
 @kernel
@@ -431,7 +444,7 @@ def lower_least(columns, gains, node, gained, level):
     least = min(np.int64(columns.least[node]), level)
     for number in range(gained):
         least = min(least, np.int64(gains.life[number]))
-    columns.least[node] = least
+    let_be_least(columns, node, least)
 
 
 @kernel

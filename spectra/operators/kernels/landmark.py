@@ -52,6 +52,7 @@ from spectra.operators.kernels.delta_trees import (
     state_of,
     vertex_of,
 )
+from spectra.operators.kernels.heap import heap_is_full, heap_pop, heap_push
 from spectra.views.kernels.apply import DELETED, ENTERED, EXPIRED, end_at, visible
 
 # where the work on a log entry stands, so that it can go on after the arrays have grown; landmarks settle before roots
@@ -59,19 +60,8 @@ BEGIN, MARK, SEED_LANDMARKS, SETTLE_LANDMARKS, SEED_ROOTS, SETTLE_ROOTS, TELL, F
 
 # what `work` holds; OPEN is the node whose edges are being followed, or -1, and OPEN_END the end that it had before;
 # AFFECTED are the roots whose trees grow anew; LIMIT is the end of the last slide that is over
-PHASE, HEAP, GAINED, CURSOR, INNER, OPEN, OPEN_END, AFFECTED, TOLD, RESELECT, LIMIT = range(11)
-MEMBERS, DEPENDENCIES, DEPENDENTS, EDGES_PROBED, NODES_TOUCHED, WORK = range(11, 17)
-
-
-class HeapColumns(NamedTuple):
-    """Relaxations that wait, the one that lasts longest first: in a tree, `parent` (-1: its root) reaches a product
-    node until `end`.
-    """
-
-    end: NDArray[np.int64]
-    product: NDArray[np.int64]
-    tree: NDArray[np.int32]
-    parent: NDArray[np.int32]
+PHASE, GAINED, CURSOR, INNER, OPEN, OPEN_END, AFFECTED, TOLD, RESELECT, LIMIT = range(10)
+MEMBERS, DEPENDENCIES, DEPENDENTS, EDGES_PROBED, NODES_TOUCHED, WORK = range(10, 16)
 
 
 class GainColumns(NamedTuple):
@@ -110,48 +100,6 @@ class LandmarkColumns(NamedTuple):
     depends: NDArray[np.int32]
     landmark: NDArray[np.int32]
     landmark_after: NDArray[np.int32]
-
-
-# --- what waits -----------------------------------------------------------------------------
-
-
-@kernel
-def heap_push(heap, work, end, product, tree, parent):
-    at = work[HEAP]
-    work[HEAP] = at + 1
-    while at > 0:
-        above = (at - 1) // 2
-        if heap.end[above] >= end:
-            break
-        heap_move(heap, above, at)
-        at = above
-    heap.end[at], heap.product[at], heap.tree[at], heap.parent[at] = end, product, tree, parent
-
-
-@kernel
-def heap_move(heap, source, target):
-    heap.end[target], heap.product[target] = heap.end[source], heap.product[source]
-    heap.tree[target], heap.parent[target] = heap.tree[source], heap.parent[source]
-
-
-@kernel
-def heap_pop(heap, work):
-    """Take the first item off."""
-    last = work[HEAP] - 1
-    work[HEAP] = last
-    end, product, tree, parent = heap.end[last], heap.product[last], heap.tree[last], heap.parent[last]
-    at = 0
-    while True:
-        below = 2 * at + 1
-        if below >= last:
-            break
-        if below + 1 < last and heap.end[below + 1] > heap.end[below]:
-            below += 1
-        if end >= heap.end[below]:
-            break
-        heap_move(heap, below, at)
-        at = below
-    heap.end[at], heap.product[at], heap.tree[at], heap.parent[at] = end, product, tree, parent
 
 
 # --- landmarks ------------------------------------------------------------------------------
@@ -347,13 +295,16 @@ def root_product(trees, marks, tree):
 
 
 @kernel
-def wait(trees, marks, heap, work, end, product, tree, parent):
-    """Let a product node wait where it would end later than it does, the root's own never; False for want of room."""
+def wait(trees, marks, heap, end, product, tree, parent):
+    """Let a product node wait where it would end later than it does, the root's own never; False for want of room.
+
+    What waits leads from a node of a tree (-1: its root); `via` is the tree.
+    """
     if product == root_product(trees, marks, tree) or end_in_tree(trees, marks, tree, product) >= end:
         return True
-    if work[HEAP] == heap.end.shape[0]:
+    if heap_is_full(heap):
         return False
-    heap_push(heap, work, end, product, tree, parent)
+    heap_push(heap, end, product, parent, tree)
     return True
 
 
@@ -374,7 +325,7 @@ def expand(views, trees, marks, heap, work, automaton, tree, node, product, end,
             if visible(views, row, position) and fits(views, automaton, label, row):
                 reach = min(end, end_at(views, row, position))
                 target = product_of(trees, target_of(views, automaton, label, row), following)
-                if reach > least and not wait(trees, marks, heap, work, reach, target, tree, node):
+                if reach > least and not wait(trees, marks, heap, reach, target, tree, node):
                     return False
             row = views.lists.after[index, row]
     work[EDGES_PROBED] += probed
@@ -405,13 +356,13 @@ def settle(views, trees, marks, heap, gains, work, automaton, position, floor):
             ):  # fmt: skip
                 return False
             work[OPEN] = -1
-        if work[HEAP] == 0:
+        if heap.size[0] == 0:
             return True
         if not has_room(trees) or work[GAINED] == gains.node.shape[0] or not has_list_room(marks, work):
             return False
         end, product = heap.end[0], heap.product[0]
-        tree, parent = np.int64(heap.tree[0]), np.int64(heap.parent[0])
-        heap_pop(heap, work)
+        tree, parent = np.int64(heap.via[0]), np.int64(heap.parent[0])
+        heap_pop(heap)
         if end_in_tree(trees, marks, tree, product) >= end:
             continue
         work[NODES_TOUCHED] += 1
@@ -449,12 +400,12 @@ def seed_edge(views, trees, marks, heap, work, terms, automaton, row, position, 
             from_product, product = product_of(trees, source, state), product_of(trees, target, following)
             landmark = np.int64(landmark_of(marks, from_product))
             if of_landmarks and landmark >= 0:
-                if not wait(trees, marks, heap, work, end, product, ~landmark, -1):
+                if not wait(trees, marks, heap, end, product, ~landmark, -1):
                     return False
             if not of_landmarks and landmark >= 0:
                 continue  # what is behind a landmark is in its own tree
             if not of_landmarks and state == 0 and may_be_root(terms, automaton, source):
-                if not wait(trees, marks, heap, work, end, product, source, -1):
+                if not wait(trees, marks, heap, end, product, source, -1):
                     return False
             node = np.int64(first_of(trees, from_product))
             while node >= 0:
@@ -462,7 +413,7 @@ def seed_edge(views, trees, marks, heap, work, terms, automaton, row, position, 
                 reach = min(end, end_of(trees, node))
                 if (tree < 0) == of_landmarks and reach > floor:
                     work[EDGES_PROBED] += 1
-                    if not wait(trees, marks, heap, work, reach, product, tree, node):
+                    if not wait(trees, marks, heap, reach, product, tree, node):
                         return False
                 node = np.int64(trees.after[node])
     return True
@@ -594,7 +545,7 @@ def rederive(views, trees, marks, heap, gains, work, automaton, position, floor)
     """
     states, labels = automaton.moves.shape
     while work[CURSOR] < work[GAINED]:
-        if work[HEAP] == heap.end.shape[0]:
+        if heap_is_full(heap):
             return False
         node = gains.node[work[CURSOR]]
         work[CURSOR] += 1
@@ -629,7 +580,7 @@ def rederive(views, trees, marks, heap, gains, work, automaton, position, floor)
                             best, best_parent = reach, parent
                 edge = views.lists.after[index, edge]
         if best > floor:
-            heap_push(heap, work, best, product, tree, best_parent)
+            heap_push(heap, best, product, best_parent, tree)
     return True
 
 

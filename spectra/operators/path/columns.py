@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,13 +10,22 @@ from numpy.typing import NDArray
 from spectra.automata import Dfa
 from spectra.clock import FOREVER, NO_END
 from spectra.operators.kernels import columns as kernels
-from spectra.operators.kernels.containers import BLOCK, CONVERTED, FREE_ROWS, ROWS, STRIDE, GainColumns
-from spectra.operators.path.automaton import Empty
+from spectra.operators.kernels import columns_log
+from spectra.operators.kernels.columns_deletion import LANES, LaneColumns
+from spectra.operators.kernels.containers import (
+    BLOCK,
+    CONVERTED,
+    DUE_BITS,
+    FREE_ROWS,
+    REVIEWED,
+    ROWS,
+    STRIDE,
+    GainColumns,
+)
 from spectra.operators.path.pairs import PathPairs
 from spectra.operators.path.tables import grown, grown_table, is_full, new_table, ranked, repacked, shrunk, wants_room
-from spectra.views.view import WindowViews
 
-_OF_COLUMNS = ("was", "after", "before", "touched", "down")
+_OF_COLUMNS = ("after", "before", "touched")
 
 
 class Columns(PathPairs):
@@ -29,30 +37,7 @@ class Columns(PathPairs):
     #: Ends for which there is room at first.
     least_ends = 256
 
-    def __init__(
-        self,
-        views: WindowViews,
-        dfa: Dfa,
-        root: int | str,
-        target: int | str,
-        encode: Callable[[str], int],
-        *,
-        empty: Empty | None = None,
-        removals: bool = True,
-        extensions: bool = True,
-        owned: Callable[[NDArray[np.int32]], NDArray[np.bool_]] | None = None,
-    ) -> None:
-        super().__init__(
-            views,
-            dfa,
-            root,
-            target,
-            encode,
-            empty=empty,
-            removals=removals,
-            extensions=extensions,
-            owned=owned,
-        )
+    def _start(self, dfa: Dfa) -> None:
         self._work = np.zeros(32, np.int64)
         self._work[kernels.EXPANDING] = -1
         lives = _lives_for(self.least_ends)
@@ -61,27 +46,32 @@ class Columns(PathPairs):
         self._arcs = new_table(64, lives)
         self._search = kernels.SearchColumns(
             best=np.zeros((1, dfa.states), lives),
-            was=np.zeros(64, lives),
-            **{name: np.zeros(64, np.int32) for name in _OF_COLUMNS[1:]},
+            **{name: np.zeros(64, np.int32) for name in _OF_COLUMNS},
             **_new_queue(self.least_ends),
         )
         self._roots = kernels.RootColumns(
             term=np.zeros(STRIDE, np.int32),
             life=np.zeros(STRIDE, lives),
+            due=np.zeros(1, lives),
             slot=np.zeros(1, np.int32),
             node=np.zeros((1, dfa.states), np.int32),
             arc=np.zeros((1, len(dfa.labels)), np.int32),
         )
         self._gains = _new_gains(STRIDE, lives)
+        self._lanes = _new_lanes(0, lives)  # until an edge is deleted
         self._pairs = _new_pairs(1024)
 
     @property
     def counters(self) -> dict[str, int]:
-        """Edges probed and columns merged so far; columns now, those that are blocks, and changes between the kinds."""
+        """Edges probed, columns merged, cells that deletions took down, and columns and lists of edges reviewed at
+        expiries so far; columns now, those that are blocks, and changes between the kinds.
+        """
         columns = self._columns
         return {
             "edges_probed": int(self._work[kernels.EDGES_PROBED]),
             "columns_merged": int(self._work[kernels.COLUMNS_MERGED]),
+            "cells_taken_down": int(self._work[kernels.CELLS_TAKEN_DOWN]),
+            "reviewed": int(columns.held[REVIEWED] + self._arcs.held[REVIEWED]),
             "columns": int(columns.held[ROWS] - columns.held[FREE_ROWS]),
             "blocks": int(np.count_nonzero(columns.kind == BLOCK)),
             "conversions": int(columns.held[CONVERTED]),
@@ -142,16 +132,16 @@ class Columns(PathPairs):
         work[kernels.EXPIRED_LIFE] = 0
         self._columns = ranked(self._columns, rank)
         self._arcs = ranked(self._arcs, rank)
-        self._roots = self._roots._replace(life=rank[self._roots.life])
+        self._roots = self._roots._replace(life=rank[self._roots.life], due=rank[self._roots.due])
         self._search = self._search._replace(
             best=np.zeros(self._search.best.shape, lives),
-            was=np.zeros(len(self._search.was), lives),
             **_new_queue(room),
         )
         self._gains = _new_gains(len(self._roots.term), lives)
+        self._lanes = _new_lanes(0, lives)
 
     def _follow(self, first: int, last: int) -> tuple[int, int]:
-        following, written = kernels.follow_log(
+        following, written = columns_log.follow_log(
             self._views.columns,
             self._views.log.columns,
             first,
@@ -161,6 +151,7 @@ class Columns(PathPairs):
             self._gains,
             self._roots,
             self._search,
+            self._lanes,
             self._pairs,
             self._work,
             self._ends,
@@ -177,7 +168,10 @@ class Columns(PathPairs):
 
     def _make_room(self, written: int) -> None:
         roots = len(self._roots.term)
-        if wants_room(self._columns):
+        deleting = self._work[kernels.PHASE] == kernels.DELETE
+        if deleting and len(self._lanes.known) < self._columns.held[ROWS]:
+            self._lanes = _new_lanes(len(self._columns.vertex), self._roots.life.dtype.type)
+        elif wants_room(self._columns):
             self._columns = repacked(self._columns)
         elif wants_room(self._arcs):
             self._arcs = repacked(self._arcs)
@@ -190,7 +184,8 @@ class Columns(PathPairs):
             self._arcs = grown_table(self._arcs)
         elif self._work[kernels.ROOTS] == roots and self._work[kernels.GAINED] == 0:  # gains on their way stay
             term, life = grown(self._roots.term, 2 * roots), grown(self._roots.life, 2 * roots)
-            self._roots = self._roots._replace(term=term, life=life)
+            due = grown(self._roots.due, 2 * roots >> DUE_BITS)
+            self._roots = self._roots._replace(term=term, life=life, due=due)
             self._gains = _new_gains(2 * roots, life.dtype.type)
         elif written + 4 > len(self._out.at):
             self._more_output()
@@ -212,8 +207,8 @@ class Columns(PathPairs):
     @property
     def nbytes(self) -> int:
         arrays: list[NDArray[Any]] = [
-            *self._columns, *self._arcs, *self._search, *self._gains, *self._roots, *self._pairs, *self._ends,
-            *self._terms,
+            *self._columns, *self._arcs, *self._search, *self._gains, *self._lanes, *self._roots, *self._pairs,
+            *self._ends, *self._terms,
         ]  # fmt: skip
         return sum(array.nbytes for array in arrays)
 
@@ -232,6 +227,22 @@ def _new_gains(roots: int, lives: type[np.unsignedinteger[Any]]) -> GainColumns:
         changed_root=np.zeros(roots, np.int32),
         changed_before=np.zeros(roots, lives),
         changed_after=np.zeros(roots, lives),
+    )
+
+
+def _new_lanes(rows: int, lives: type[np.unsignedinteger[Any]]) -> LaneColumns:
+    return LaneColumns(
+        root=np.zeros(LANES, np.int32),
+        now=np.zeros((rows, LANES), lives),
+        was=np.zeros((rows, LANES), lives),
+        fresh=np.zeros((rows, LANES), lives),
+        known=np.zeros(rows, np.bool_),
+        waits=np.zeros(rows, np.bool_),
+        touched=np.zeros(rows, np.int32),
+        queue=np.zeros(rows, np.int32),
+        head=np.zeros(1, np.int64),
+        offer=np.zeros(LANES, lives),
+        level=np.zeros(2, lives),
     )
 
 

@@ -12,9 +12,8 @@ from spectra.automata import Dfa
 from spectra.clock import NO_END
 from spectra.operators.contract import Deltas
 from spectra.operators.kernels import condense as kernels
-from spectra.operators.path.automaton import Empty
+from spectra.operators.kernels import condense_sets
 from spectra.operators.path.pairs import PathPairs
-from spectra.views.view import WindowViews
 
 #: Roots that are followed together: so many words of 64 bits for every component.
 _MOST_WORDS = 64
@@ -35,30 +34,23 @@ class Condense(PathPairs):
 
     def __init__(
         self,
-        views: WindowViews,
-        dfa: Dfa,
-        root: int | str,
-        target: int | str,
-        encode: Callable[[str], int],
-        *,
-        empty: Empty | None = None,
-        removals: bool = True,
-        extensions: bool = True,
-        owned: Callable[[NDArray[np.int32]], NDArray[np.bool_]] | None = None,
+        *place: Any,
         last_seen: Callable[[NDArray[np.int64]], NDArray[np.int64] | None] | None = None,
+        **options: Any,
     ) -> None:
-        super().__init__(
-            views, dfa, root, target, encode, empty=empty, removals=removals, extensions=extensions, owned=owned
-        )
-        self._states = dfa.states
+        super().__init__(*place, **options)
         self._last_seen = last_seen
-        self._work = np.zeros(14, np.int64)
+
+    def _start(self, dfa: Dfa) -> None:
+        self._states = dfa.states
+        self._work = np.zeros(kernels.EVALUATIONS + 1, np.int64)
         self._parts = kernels.ComponentColumns(
             **dict.fromkeys(_OF_NODES, np.zeros(0, np.int32)),
             edge=np.zeros(0, np.int64),
             reach=np.zeros((0, 1), np.uint64),
             seen=np.zeros((0, 1), np.uint64),
         )
+        self._numbers = np.zeros(0, np.int32)  # of the terms of a batch
         self._reach, self._seen = np.zeros(0, np.uint64), np.zeros(0, np.uint64)
         self._found, self._between = _new_found(1024), _new_found(0)
         self._pairs = _new_pairs(1024)
@@ -66,7 +58,7 @@ class Condense(PathPairs):
         self._held = 0
         self._evaluation = NO_END
         # where the ends of pairs that stay are not asked for, only those of pairs that enter are found
-        self._needs_ends = extensions or not removals
+        self._needs_ends = self._extensions or not self._removals
 
     @property
     def counters(self) -> dict[str, int]:
@@ -109,7 +101,7 @@ class Condense(PathPairs):
             yield from self._changes(edges, product, at)
         self._pairs, self._others, self._held = self._others, self._pairs, int(self._work[kernels.FOUND])
 
-    def _new_sets(self, edges: kernels.EdgeColumns) -> kernels.SetColumns | None:
+    def _new_sets(self, edges: kernels.EdgeColumns) -> condense_sets.SetColumns | None:
         """Sets for the pairs of a batch, None where lists are to be compared.
 
         They do not know until when a pair that is there holds.
@@ -119,44 +111,51 @@ class Condense(PathPairs):
             return None
         vertices = len(edges.term)
         roots, bits = np.empty(vertices, np.int32), np.empty(vertices, np.int32)
-        count = int(kernels.roots_of_batch(edges, self._terms, automaton, roots, bits))
+        count = int(condense_sets.roots_of_batch(edges, self._terms, automaton, roots, bits))
         words = max(-(-count // 64), 1)
         if words > _MOST_WORDS:
             return None
         held, entered, left = (np.zeros((vertices, words), np.uint64) for _ in range(3))
-        return kernels.SetColumns(roots, bits, held, entered, left, roots.copy(), roots.copy())
+        of_vertices = {
+            name: np.empty(vertices, np.int32) for name in ("entered_at", "left_at", "followed", "place", "named")
+        }
+        some = np.zeros(vertices, np.bool_)
+        term = edges.term[roots[:count]]
+        return condense_sets.SetColumns(roots, term, bits, held, some, entered, left, **of_vertices)
 
     def _by_sets(
         self,
         edges: kernels.EdgeColumns,
         product: kernels.ProductColumns,
-        sets: kernels.SetColumns,
+        sets: condense_sets.SetColumns,
         stops: NDArray[np.int64],
     ) -> Iterator[Deltas]:
         """What evaluations change, by comparing sets."""
-        work, automaton, counting = self._work, self._automaton.columns, self._views.counting
-        at = 0
-        kernels.put_into_sets(edges, sets, self._pairs, self._held)
-        for stop in stops.tolist():
-            at = int(self._views.log.at[stop])
-            kernels.build_product(self._views.columns, edges, self._terms, automaton, stop + 1, counting, product, work)
-            bits = sets.bit[product.vertex[: int(work[kernels.ROOTS])]]
-            parts = self._room_for(len(edges.term), sets.held.shape[1])
-            work[kernels.RANK] = np.argmax(product.used)
-            kernels.change_sets(product, parts, automaton, sets, work, bits)
-            done = False
-            while not done:
-                written, done = kernels.tell_sets(
-                    edges, product, parts, automaton, sets, work, at, counting, bits, self._out
-                )
+        work, views = self._work, self._views
+        condense_sets.put_into_sets(self._numbers, sets, self._pairs, self._held)
+        vertices, words = sets.held.shape
+        work[kernels.STOP] = work[kernels.PHASE] = work[kernels.NODES] = 0
+        done = False
+        while not done:
+            parts = self._room_for(vertices, words)
+            written, done = condense_sets.follow_stops(
+                views.columns, views.log.columns, stops, edges, self._terms, self._automaton.columns, product, parts,
+                sets, work, views.counting, self._out,
+            )  # fmt: skip
+            if 2 * written > len(self._out.at):  # given away rather than copied
+                out = self._out
+                yield Deltas(out.at[:written], out.sign[:written], out.until[:written], out.rows[:written])
+                self._more_output()
+            else:
                 if written:
                     yield Deltas.written(self._out, int(written))
-                if not done:
+                if not done and work[kernels.PHASE] == condense_sets.TELL:
                     self._more_output()
-        count = int(kernels.take_from_sets(edges, sets, at, self._pairs))
+        at = int(views.log.at[stops[-1]])
+        count = int(condense_sets.take_from_sets(edges, sets, at, self._pairs))
         if count > len(self._pairs.root):
             self._pairs = _new_pairs(count * 5 // 4)
-            kernels.take_from_sets(edges, sets, at, self._pairs)
+            condense_sets.take_from_sets(edges, sets, at, self._pairs)
         self._held = count
 
     def _follow(self, first: int, last: int) -> tuple[int, int]:
@@ -191,29 +190,45 @@ class Condense(PathPairs):
 
     def _seen_edges(self) -> tuple[kernels.EdgeColumns, kernels.ProductColumns]:
         """The edges that the batch can see, and room for their product with the automaton."""
-        views = self._views.columns
+        views, automaton = self._views.columns, self._automaton.columns
         room = 2 * len(views.subject)
-        rows, labels, sources, targets = (np.empty(room, np.int32) for _ in range(4))
-        count = int(kernels.edges_of_batch(views, self._automaton.columns, rows, labels, sources, targets))
-        rows, labels = rows[:count], labels[:count]
-        term, number = np.unique(np.concatenate((sources[:count], targets[:count])), return_inverse=True)
-        source, target = number[:count], number[count:].astype(np.int32)
-        order = np.argsort(source, kind="stable")
-        first = np.searchsorted(source[order], np.arange(len(term) + 1))
-        edges = kernels.EdgeColumns(rows[order], labels[order], target[order], first.astype(np.int64), term)
+        drawn = kernels.DrawnColumns(*(np.empty(room, np.int32) for _ in range(4)))
+        largest = int(max(views.subject.max(initial=0), views.object.max(initial=0)))
+        if largest >= len(self._numbers):
+            self._numbers = np.zeros(largest * 5 // 4 + 1, np.int32)
+        terms = np.empty(2 * room, np.int32)
+        count, found = map(int, kernels.edges_of_batch(views, automaton, drawn, self._numbers, terms))
+        term = np.sort(terms[:found])
+        place = np.full((len(views.subject), 2), -1, np.int32)
+        edges = kernels.EdgeColumns(
+            row=np.empty(count, np.int32),
+            label=np.empty(count, np.int32),
+            target=np.empty(count, np.int32),
+            first=np.empty(found + 1, np.int64),
+            term=term,
+            place=place,
+            rank=np.empty(count, np.int32),
+        )
+        kernels.order_edges(automaton, drawn, count, self._numbers, edges)
         ends = np.zeros(1, np.int64)
         if not self._views.counting:
-            ends = np.unique(np.concatenate((views.valid_to[rows], views.history_end)))
-        nodes = len(term) * self._states
+            ends = np.concatenate((views.valid_to, views.history_end))
+            ends = np.unique(ends[np.append(True, ends[1:] != ends[:-1])[: len(ends)]])  # most are in order by row
+        nodes, arcs = len(term) * self._states, count * self._states
         product = kernels.ProductColumns(
             node_of=np.empty((len(term), self._states), np.int32),
             vertex=np.empty(nodes, np.int32),
             state=np.empty(nodes, np.int32),
             first=np.empty(nodes + 1, np.int64),
-            target=np.empty(count * self._states, np.int32),
-            rank=np.empty(count * self._states, np.int32),
+            target=np.empty(arcs, np.int32),
+            rank=np.empty(arcs, np.int32),
             ends=ends,
-            used=np.zeros(len(ends), np.bool_),
+            used=np.zeros(len(ends), np.int64),
+            drawn_source=np.empty(arcs, np.int32),
+            drawn_target=np.empty(arcs, np.int32),
+            drawn_rank=np.empty(arcs, np.int32),
+            by_rank=np.empty(arcs, np.int32),
+            put=np.empty(max(nodes, len(ends)), np.int64),
         )
         return edges, product
 
@@ -222,15 +237,16 @@ class Condense(PathPairs):
     ) -> None:
         """Find the pairs of a log position, in order; with `ends`, put them into `_others`."""
         work, automaton, counting = self._work, self._automaton.columns, self._views.counting
-        kernels.build_product(self._views.columns, edges, self._terms, automaton, position, counting, product, work)
+        kernels.see_edges(self._views.columns, edges, product.ends, position, counting)
+        kernels.build_product(edges, self._terms, automaton, product, work)
         vertices, words = len(edges.term), self._words()
         parts = self._room_for(vertices, words)
         work[kernels.FOUND] = 0
-        for first, last in self._blocks():
-            bits = self._bits(first)
+        for roots, bits in self._blocks():
             parts.seen[:] = 0
-            work[kernels.RANK], work[kernels.CURSOR] = len(product.ends) - 1 if ends else np.argmax(product.used), -1
-            while not kernels.find_pairs(edges, product, parts, automaton, self._found, work, first, last, bits):
+            work[kernels.RANK] = len(product.ends) - 1 if ends else np.argmax(product.used > 0)
+            work[kernels.CURSOR] = -1
+            while not kernels.find_pairs(edges, product, parts, automaton, self._found, work, roots, bits):
                 self._found = _new_found(2 * len(self._found.root) + 64 * words, self._found)
         if ends or len(self._blocks()) > 1:
             if len(self._between.root) < len(self._found.root):
@@ -242,15 +258,11 @@ class Condense(PathPairs):
         if ends:
             kernels.write_pairs(edges, product, self._found, work, counting, self._others)
 
-    def _blocks(self) -> list[tuple[int, int]]:
-        """The roots that are followed together."""
-        roots = int(self._work[kernels.ROOTS])
+    def _blocks(self) -> list[tuple[NDArray[np.int32], NDArray[np.int32]]]:
+        """The roots that are followed together, and which bit each is."""
+        roots = np.arange(int(self._work[kernels.ROOTS]), dtype=np.int32)
         size = 64 * _MOST_WORDS
-        return [(first, min(first + size, roots)) for first in range(0, roots, size)]
-
-    def _bits(self, first: int) -> NDArray[np.int32]:
-        """Which bits the roots from some on are."""
-        return np.arange(-first, int(self._work[kernels.ROOTS]) - first, dtype=np.int32)
+        return [(roots[first : first + size], roots[: len(roots) - first]) for first in range(0, len(roots), size)]
 
     def _words(self) -> int:
         """How many words a set of roots takes."""
@@ -262,11 +274,10 @@ class Condense(PathPairs):
         entered, left = np.empty(int(work[kernels.FOUND]), np.int32), np.empty(self._held, np.int32)
         kernels.find_changes(edges, product, self._found, self._pairs, self._held, self._others, entered, left, work)
         parts = self._room_for(len(edges.term), self._words())
-        for first, last in self._blocks():
+        for roots, bits in self._blocks():
             kernels.find_ends(
-                product, parts, self._automaton.columns, self._found, entered, work, first, last, self._bits(first),
-                self._others,
-            )  # fmt: skip
+                product, parts, self._automaton.columns, self._found, entered, work, roots, bits, self._others
+            )
         work[kernels.OLD_AT] = work[kernels.NEW_AT] = 0
         done = False
         while not done:
@@ -290,8 +301,9 @@ class Condense(PathPairs):
             self._reach = np.empty(nodes * words * 5 // 4, np.uint64)
         if vertices * words > len(self._seen):
             self._seen = np.empty(vertices * words * 5 // 4, np.uint64)
+        room = min(len(self._reach) // max(words, 1), len(self._parts.visit))
         return self._parts._replace(
-            reach=self._reach[: nodes * words].reshape(nodes, words),
+            reach=self._reach[: room * words].reshape(room, words),
             seen=self._seen[: vertices * words].reshape(vertices, words),
         )
 
@@ -319,7 +331,7 @@ class Condense(PathPairs):
     def nbytes(self) -> int:
         arrays: list[NDArray[Any]] = [
             *self._parts, self._reach, self._seen, *self._found, *self._between, *self._pairs, *self._others,
-            *self._terms,
+            *self._terms, self._numbers,
         ]  # fmt: skip
         return sum(array.nbytes for array in arrays)
 

@@ -14,10 +14,9 @@ from spectra.operators.kernels import delta_trees
 from spectra.operators.kernels import landmark as kernels
 from spectra.operators.kernels.automaton import may_be_root
 from spectra.operators.kernels.delta_trees import FIRST, LIVE, STATE_BITS
+from spectra.operators.kernels.heap import grown_heap, new_heap
 from spectra.operators.kernels.spath import ends_in_log
-from spectra.operators.path.automaton import Empty
 from spectra.operators.path.pairs import PathPairs
-from spectra.views.view import WindowViews
 
 #: Numbers of slides begin anew before they come near `delta_trees.ENDLESS`.
 _MOST_SLIDES = 2**29
@@ -41,22 +40,7 @@ _LEAST = 64
 class Landmark(PathPairs):
     """Pairs that a path connects, as deltas; parameters as of `PathPairs`."""
 
-    def __init__(
-        self,
-        views: WindowViews,
-        dfa: Dfa,
-        root: int | str,
-        target: int | str,
-        encode: Callable[[str], int],
-        *,
-        empty: Empty | None = None,
-        removals: bool = True,
-        extensions: bool = True,
-        owned: Callable[[NDArray[np.int32]], NDArray[np.bool_]] | None = None,
-    ) -> None:
-        super().__init__(
-            views, dfa, root, target, encode, empty=empty, removals=removals, extensions=extensions, owned=owned
-        )
+    def _start(self, dfa: Dfa) -> None:
         self._depth = np.array(depths(dfa), np.int64)
         self._work = np.zeros(kernels.WORK, np.int64)
         self._work[kernels.OPEN] = self._work[kernels.INNER] = -1
@@ -97,7 +81,7 @@ class Landmark(PathPairs):
         """Room for a small step, while there is none."""
         ids, ends = np.zeros(_LEAST, np.int32), np.zeros(_LEAST, np.int64)
         slots = np.zeros(2 * _LEAST, np.int32)
-        self._heap = kernels.HeapColumns(ends.copy(), ends.copy(), ids.copy(), ids.copy())
+        self._heap = new_heap(_LEAST, np.int64)
         self._gains = kernels.GainColumns(ids.copy(), ends.copy(), ids.copy(), slots.copy())
         self._told = kernels.ToldColumns(ids.copy(), ids.copy(), ids.copy(), slots.copy())
         self._affected = ids
@@ -147,8 +131,8 @@ class Landmark(PathPairs):
         work = self._work
         if not delta_trees.has_room(self._trees):
             self._renew_trees()
-        elif work[kernels.HEAP] == len(self._heap.end):
-            self._heap = kernels.HeapColumns(*_doubled(*self._heap))
+        elif self._heap.size[0] == len(self._heap.end):
+            self._heap = grown_heap(self._heap)
         elif work[kernels.AFFECTED] == len(self._affected):
             (self._affected,) = _doubled(self._affected)
         elif not kernels.has_list_room(self._marks, work):
@@ -164,7 +148,7 @@ class Landmark(PathPairs):
         """Leave the dead nodes behind, in a table with room for more."""
         old, work = self._trees, self._work
         self._trees = delta_trees.renewed(old)
-        delta_trees.follow_moves(old, self._heap.parent, work[kernels.HEAP])
+        delta_trees.follow_moves(old, self._heap.parent, self._heap.size[0])
         delta_trees.follow_moves(old, self._gains.node, work[kernels.GAINED])
         delta_trees.follow_moves(old, work[kernels.OPEN : kernels.OPEN + 1], 1)
         kernels.find_gains(self._gains, work)

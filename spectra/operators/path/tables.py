@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 from spectra.operators.kernels.containers import (
     BLOCK_USED,
     BLOCK_WANTED,
-    CONVERTED,
+    DUE_BITS,
     FREE_ROWS,
     LIST_USED,
     LIST_WANTED,
+    REVIEWED,
     ROWS,
     STRIDE,
     ColumnTable,
@@ -35,9 +36,10 @@ def new_table(rows: int, lives: type[np.unsignedinteger[Any]]) -> ColumnTable:
         offset=np.zeros(rows, np.int64),
         entries=np.zeros(rows, np.int32),
         least=np.zeros(rows, lives),
+        due=np.zeros((rows >> DUE_BITS) + 1, lives),
         free=np.zeros(rows, np.int32),
         **_new_arenas(_LEAST_ARENA, _LEAST_ARENA, lives),
-        held=np.zeros(CONVERTED + 1, np.int64),
+        held=np.zeros(REVIEWED + 1, np.int64),
     )
 
 
@@ -50,7 +52,9 @@ def grown(column: NDArray[Any], room: int) -> NDArray[Any]:
 
 def grown_table(table: ColumnTable) -> ColumnTable:
     """The table with room for twice as many columns."""
-    return table._replace(**{name: grown(getattr(table, name), 2 * len(table.vertex)) for name in _OF_ROWS})
+    rows = 2 * len(table.vertex)
+    due = grown(table.due, (rows >> DUE_BITS) + 1)
+    return table._replace(**{name: grown(getattr(table, name), rows) for name in _OF_ROWS}, due=due)
 
 
 def is_full(table: ColumnTable) -> bool:
@@ -89,7 +93,9 @@ def shrunk(table: ColumnTable) -> ColumnTable:
 
 def ranked(table: ColumnTable, rank: NDArray[Any]) -> ColumnTable:
     """The table with another rank for every life."""
-    return table._replace(least=rank[table.least], entry_life=rank[table.entry_life], cell=rank[table.cell])
+    return table._replace(
+        least=rank[table.least], due=rank[table.due], entry_life=rank[table.entry_life], cell=rank[table.cell]
+    )
 
 
 def _new_arenas(entries: int, cells: int, lives: type[np.unsignedinteger[Any]]) -> dict[str, Any]:

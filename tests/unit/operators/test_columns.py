@@ -255,7 +255,9 @@ class Fed:
         return {name: after[name] - before[name] for name in after}, sorted(rows)
 
 
-NOTHING = {"edges_probed": 0, "columns_merged": 0, "columns": 0, "blocks": 0, "conversions": 0}
+NOTHING = dict.fromkeys(
+    ("edges_probed", "columns_merged", "cells_taken_down", "reviewed", "columns", "blocks", "conversions"), 0
+)
 
 
 def test_what_changes_nothing_costs_nothing():
@@ -294,6 +296,47 @@ def test_expiry_probes_no_edge():
     assert (cost["edges_probed"], cost["columns_merged"], cost["columns"]) == (0, 0, -4)
 
 
+def test_an_expiry_reviews_few_columns_of_many():
+    # a thousand edges, each with an end of its own, and each expiry an instant of its own
+    views, window = WindowViews(), PlainWindow(range=1000, step=1)
+    operator = Columns(views, minimal_dfa(OneOrMorePath(A)), "x", "y", int)
+    views.apply(*columns_of([(at, [(1, (10 + 2 * at, 1, 11 + 2 * at))]) for at in range(1000)], window), 999)
+    operator.process()
+    views.vacuum()
+    before = operator.counters
+    assert (before["columns"], before["reviewed"]) == (2000, 0)
+    views.apply(*columns_of([(1100, [])], window), 1100)
+    assert len(operator.process()) == 101
+    # of each edge the column of its source, that of its target and the list of edges, among 64 each
+    assert operator.counters["reviewed"] <= 101 * 3 * 64
+    assert operator.counters["columns"] == 2000 - 2 * 101
+
+
+def test_a_deleted_edge_concerns_only_those_whose_lives_are_its_own():
+    fed = Fed(OneOrMorePath(A))
+    fed.at(1, *((1, (100 + i, 1, 11)) for i in range(50)), (1, (11, 1, 12)), (1, (12, 1, 13)))
+    fed.at(21, *((1, (100 + i, 1, 12)) for i in range(50)), (1, (12, 1, 13)))  # there for longer without 11
+    cost, told = fed.at(22, (-1, (11, 1, 12)))
+    assert told == [(-1, 100, 11, 12), (-1, 100, 11, 13)]
+    assert cost["cells_taken_down"] == 2
+
+
+def test_a_deleted_edge_takes_down_what_hangs_on_it_and_no_more():
+    # more roots than are looked at together lead to a hub, and by it to leaves; another crowd leads elsewhere
+    fed = Fed(OneOrMorePath(A))
+    fed.at(
+        1, *((1, (100 + i, 1, 10)) for i in range(100)), (1, (10, 1, 11)), *((1, (11, 1, 20 + i)) for i in range(30))
+    )
+    fed.at(2, *((1, (300 + i, 1, 12)) for i in range(100)), *((1, (12, 1, 50 + i)) for i in range(30)))
+    before = fed.operator.counters
+    cost, told = fed.at(3, (-1, (10, 1, 11)))
+    assert len(told) == cost["cells_taken_down"] == 101 * 31
+    assert all(sign == -1 and root not in range(300, 400) for sign, _, root, _ in told)
+    # for each 64 roots: forward from 11, back from 11 and the leaves for either state before, and nowhere else
+    assert cost["edges_probed"] == 2 * (30 + 2 * (1 + 30))
+    assert before["cells_taken_down"] == 0
+
+
 @pytest.mark.parametrize("lives", [np.uint8, np.uint16])
 @pytest.mark.parametrize("seed", range(3))
 def test_containers_hold_what_a_dictionary_holds(lives, seed):
@@ -311,13 +354,14 @@ def test_containers_hold_what_a_dictionary_holds(lives, seed):
         # few or many roots gain, fewer and fewer in the end
         chosen = sorted(rng.sample(range(roots), rng.choice([1, 2, 5, roots // 20, roots // 2])))
         level = rng.randrange(expired + 1, expired + 20)
+        width = most if any(root >= roots for root in held[row]) else roots
         for at, root in enumerate(chosen):
             gains.root[at], gains.life[at] = root, rng.randrange(expired + 1, expired + 30)
         dense = len(chosen) > roots >> 3
         if dense:
             gains.cell[gains.root[: len(chosen)]] = gains.life[: len(chosen)]
         while True:
-            result, changed = merge(table, gains, rows[row], len(chosen), dense, level, roots, expired, True, True)
+            result, changed = merge(table, gains, rows[row], len(chosen), dense, level, width, expired, True, True)
             if result >= 0:
                 break
             assert wants_room(table)

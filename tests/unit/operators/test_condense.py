@@ -9,7 +9,7 @@ import pytest
 
 from spectra.automata import minimal_dfa
 from spectra.operators.contract import Deltas
-from spectra.operators.kernels.condense import lowest_bit
+from spectra.operators.kernels.bits import lowest_bit
 from spectra.operators.path import condense
 from spectra.operators.path.condense import Condense
 from spectra.views.view import WindowViews
@@ -49,6 +49,19 @@ def test_more_roots_than_a_word_has_bits(words, monkeypatch):
     ]
     window = PlainWindow(range=20, step=5)
     compare(random.Random(1), stream, window, lambda views: Condense(views, dfa, "x", "y", int), expected_pairs(dfa))
+
+
+def test_more_roots_at_once_than_there_is_room_to_tell_at_first():
+    views, window = WindowViews(), PlainWindow(range=100, step=10)
+    operator = Condense(views, minimal_dfa(PATHS["a+"]), "x", "y", int, extensions=False)
+    crowd = [(1, (100 + i, 1, 10)) for i in range(1100)]
+    events = [crowd, [(1, (10, 1, 11))], [(1, (10, 1, 12))], [(-1, (10, 1, 11))], [(1, (12, 1, 13))]]
+    views.apply(*columns_of(list(enumerate(events)), window), 4)
+    deltas = operator.process()
+    told = {at: int(deltas.sign[deltas.at == at].sum()) for at in range(5)}
+    assert told == {0: 1100, 1: 1101, 2: 1101, 3: -1101, 4: 1102}
+    assert len(deltas) == 5505
+    assert set(deltas.until[deltas.sign > 0].tolist()) == {100}
 
 
 @pytest.mark.parametrize("shard", [0, 1])
