@@ -215,13 +215,13 @@ def saved(engine: Engine) -> State:
                 **{name: getattr(state, name) for name in _QUERY},
             }
         )
-    deleting = engine.deleting if isinstance(engine.deleting, bool) else sorted(engine.deleting)
+    deleting = engine.planning.deleting
     facts = {
         "events": engine.events,
         "arrived": engine.arrived,
         "timelines": timelines,
         "queries": queries,
-        "deleting": deleting,
+        "deleting": deleting if isinstance(deleting, bool) else sorted(deleting),
     }
     return State(facts, saving.finished(engine.dictionary))
 
@@ -275,7 +275,7 @@ def restore(engine: Engine, state: State) -> None:
             window.vacuum()
     engine.events, engine.arrived = facts["events"], facts["arrived"]
     if not isinstance(facts["deleting"], bool):
-        engine.expect_deletions(facts["deleting"])
+        engine.planning.expect_deletions(engine.queries, facts["deleting"])
     dictionary.reclaim()
 
 

@@ -281,7 +281,7 @@ def _explain(options: argparse.Namespace) -> int:
         for entry in queries:
             static = None if options.analyze else _no_static(entry.query)
             engine.register(entry.query, folder=entry.folder, static=static)
-        known, seconds = engine.known, None
+        known, seconds = engine.planning.known, None
         if options.analyze:
             with _running(engine):
                 for _ in engine.run(*sources, drain=False, **_reading(options)).portions():

@@ -12,28 +12,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spectra.algebra.from_sparql import from_sparql
-from spectra.algebra.nodes import Node, Values, event_sources
+from spectra.algebra.nodes import Node, event_sources
 from spectra.algebra.nodes import Source as GraphSource
 from spectra.arrival import arrival_order, event_name, merged
 from spectra.background import StaticGraph
 from spectra.changes import Change, ChangeBatch
 from spectra.clock import FOREVER, TimeLike, milliseconds
-from spectra.continuous import Query, demand
+from spectra.continuous import Query
 from spectra.dictionary.dictionary import Dictionary
 from spectra.dictionary.hashing import hash_text
 from spectra.errors import QueryError, ResourceError, UnsupportedError
-from spectra.planner.adaptive import has_drifted, held_by, takes_over
-from spectra.planner.division import divided, division, sees_everything
-from spectra.planner.optimise import graphs_of, optimise
-from spectra.planner.path_choice import Situation, suited, with_path_operator, with_suited_paths
-from spectra.planner.pattern_choice import PatternChoice, with_pattern_operators
-from spectra.planner.physical import physical_plan, wanted_triples, with_implicit_windows
-from spectra.planner.plans import PathChoice, PhysicalPlan, SPathPlan, ValuesPlan, sources
-from spectra.planner.search import Choice
+from spectra.planner.division import sees_everything
+from spectra.planner.pattern_choice import PatternChoice
+from spectra.planner.physical import physical_plan, wanted_triples
+from spectra.planner.plans import PathChoice, PhysicalPlan, sources
 from spectra.planner.statistics import NO_EDGES, LabelStatistics, Statistics, measured
+from spectra.planning import Planning
 from spectra.position import Position
 from spectra.reorder import EncodedEvents
-from spectra.report import Evaluations
 from spectra.sparql import parse_query
 from spectra.sparql.composed import in_order, makes_stream, producers_of
 from spectra.sparql.query import ContinuousQuery, Option, WindowKind
@@ -50,12 +46,6 @@ from spectra.views.summary import Summary
 
 if TYPE_CHECKING:
     import pyarrow
-
-#: Plans are looked at anew after so many triples at least, and after so many times as many as the windows hold at most.
-_LEAST_FRESH, _MOST_PATIENCE = 4000, 16
-
-#: A plan that is looked at takes as long as so many triples do in a simple query, many times over.
-_TRIPLES_PER_PLAN = 5000
 
 
 class Engine:
@@ -106,22 +96,19 @@ class Engine:
             if name not in get_args(choices):
                 known = ", ".join(get_args(choices))
                 raise QueryError(f"there is no {kind} operator {name!r}", hint=f"Choose one of {known}.")
-        self._pattern = pattern
-        self._lazy = lazy
-        self._path: PathChoice = path
         self._path_budget = path_budget
-        # streams of which triples are deleted; True is all of them
-        self.deleting: bool | set[str] = deleting if isinstance(deleting, bool) else set(deleting)
         if cores < 1:
             raise QueryError(f"cores must be 1 or more, not {cores}")
         self._cores = cores
-        self.known: Statistics = dict(statistics or {})
         self._measure = measure
-        self._adaptive = adaptive
-        # queries that get their events bit by bit
-        self._trickling: set[str] = set()
-        # triples that have come since plans were looked at
-        self._fresh, self._patience = 0, 1
+        self.planning = Planning(
+            pattern=pattern,
+            path=path,
+            lazy=lazy,
+            adaptive=adaptive,
+            known=dict(statistics or {}),
+            deleting=deleting if isinstance(deleting, bool) else set(deleting),
+        )
         self.dictionary = Dictionary()
         self.quarantine = Quarantine()
         self.events = 0
@@ -175,11 +162,13 @@ class Engine:
             raise UnsupportedError("a shard has only a part of another query's output", place=query.windows[0].place)
         logical = from_sparql(query)
         self._check_graphs(query, logical)
-        choice = self._choice(query, logical) if plan is None and shard is None else None
+        choice = None
+        if plan is None and shard is None:
+            choice = self.planning.chosen(query, logical, self.label_statistics() if self.events else {})
         if choice is not None:
             physical, idle = choice.best.estimate.plan, False
         else:
-            physical, idle = self._planned(query, physical_plan(logical) if plan is None else plan, shard)
+            physical, idle = self.planning.planned(query, physical_plan(logical) if plan is None else plan, shard)
         graphs = _static_graphs(query, physical)
         parts = {
             graph: {iri: self._static_ids(graph.summary, iri, static or {}, Path(folder)) for iri in graph.iris}
@@ -215,10 +204,7 @@ class Engine:
             measure=self._measure,
         )
         registered.adapts = plan is None and shard is None
-        registered.rewritable = choice is not None
-        self._fresh -= _TRIPLES_PER_PLAN * (0 if choice is None else len(choice.considered))
-        registered.planned_with = held_by(graphs_of(query, self.known))
-        registered.situation = self._situation(query)
+        self.planning.begin(registered)
         for window_name, state in states.items():
             for source_ in (GraphSource(window_name), GraphSource(window_name, events=True)):
                 patterns, everything = wanted_triples(physical, source_)
@@ -237,131 +223,6 @@ class Engine:
         self._queries[query.name] = registered
         self._summaries.clear()
         return registered
-
-    def _choice(self, query: ContinuousQuery, logical: Node) -> Choice | None:
-        """The plan by what is known of the streams; what was given counts more than what was seen."""
-        known = {**self.label_statistics(), **self.known} if self.events else self.known
-        return self._optimised(query, logical, known, self._situation(query)) if known else None
-
-    def _optimised(
-        self,
-        query: ContinuousQuery,
-        logical: Node,
-        known: Statistics,
-        situation: Situation,
-        *,
-        rewrite: bool = True,
-    ) -> Choice | None:
-        return optimise(
-            query,
-            logical,
-            known,
-            removals=demand(query, physical_plan(logical)).removals,
-            pattern=self._pattern,
-            path=None if self._path == "auto" else self._path,
-            situation=situation,
-            lazy=self._lazy,
-            rewrite=rewrite,
-        )
-
-    def _adapt(self, triples: int) -> None:
-        """Look at the plans anew, once as many triples have come as there are in the windows; so many more have.
-
-        While no other plan takes over, it is done more and more seldom.
-        """
-        if not self._adaptive:
-            return
-        self._fresh += triples
-        live = sum(state.views.live for timeline in self._timelines.values() for state in timeline.windows)
-        if self._fresh < self._patience * max(live, _LEAST_FRESH):
-            return
-        self._fresh = 0
-        self._patience = min(2 * self._patience, _MOST_PATIENCE)
-        for query in self.queries:
-            if query.adapts and query.began and (query.rewritable or query.has_paths):
-                self._adapt_query(query)
-
-    def _adapt_query(self, query: Query) -> None:
-        """Let another plan take over if what there is differs from what the present one was made for."""
-        held, observed = query.edges_held(), query.observe()
-        before = query.situation.observed
-        if not (has_drifted(held, query.planned_with) or has_drifted({**before, **observed}, before)):
-            return
-        known = self.label_statistics()
-        query.planned_with = held
-        query.situation = replace(self._situation(query.query), observed={**before, **observed})
-        # what was planned by rule, for want of statistics, is rewritten by nothing less than statistics that are given
-        choice = self._optimised(query.query, query.logical, known, query.situation, rewrite=query.rewritable)
-        self._fresh -= _TRIPLES_PER_PLAN * (len(choice.considered) if choice is not None and query.rewritable else 0)
-        graphs, removals = graphs_of(query.query, known), demand(query.query, query.physical).removals
-        if choice is not None and takes_over(choice, query.physical, query.situation, graphs, removals=removals):
-            query.replan(choice)
-            self._patience = 1
-
-    def _planned(
-        self, query: ContinuousQuery, physical: PhysicalPlan, shard: tuple[int, int] | None
-    ) -> tuple[PhysicalPlan, bool]:
-        """A plan with its operators, as far as a shard evaluates it, and whether that is idle."""
-        physical, idle = _part(query, physical, shard)
-        physical = with_pattern_operators(
-            physical,
-            self._pattern,
-            removals=demand(query, physical).removals,
-            counted=[GraphSource(w.name) for w in query.windows if w.spec.kind is WindowKind.COUNT],
-            lazy=self._lazy,
-        )
-        if Option.SIMPLE_PATHS in query.options:
-            physical = with_path_operator(physical, "rspq")
-        elif self._path != "auto":
-            physical = with_path_operator(physical, self._path)
-        else:
-            physical = with_suited_paths(physical, self._situation(query))
-        if Option.IMPLICIT_WINDOWS in query.options:
-            physical = with_implicit_windows(physical)
-        return physical, idle
-
-    def _situation(self, query: ContinuousQuery) -> Situation:
-        """What decides between path operators."""
-        times = query.windows if all(window.spec.kind is WindowKind.TIME for window in query.windows) else ()
-        wait = Evaluations(query).shortest_wait
-        seldom = wait < FOREVER and not query.options and query.name not in self._trickling
-        return Situation(
-            frozenset(GraphSource(window.name) for window in query.windows if self._deletes(window.stream)),
-            {GraphSource(window.name): window.spec.range / wait for window in times if seldom},
-            each=query.by_event,
-            wait=wait / 1000 if seldom and times else 0.0,
-        )
-
-    def _deletes(self, stream: str) -> bool:
-        if isinstance(self.deleting, bool):
-            return self.deleting
-        return stream in self.deleting or (stream == ANY_STREAM and bool(self.deleting))
-
-    def expect_deletions(self, streams: Collection[str]) -> None:
-        """Triples of these streams are deleted from now on; between two batches."""
-        if self.deleting is True or self._path != "auto":
-            return
-        met = set(streams) - (self.deleting or set())
-        if met:
-            self.deleting = {*(self.deleting or ()), *met}
-            for query in self.queries:
-                if not met.isdisjoint(query.streams) or ANY_STREAM in query.streams:
-                    self._follow_suited(query)
-
-    def _follow_suited(self, query: Query) -> None:
-        """Let the paths of a query be followed by what suits them now, between two batches."""
-        if Option.SIMPLE_PATHS not in query.query.options:
-            situation = self._situation(query.query)
-            query.follow_paths(lambda path: suited(path, situation) if path.reason else path)
-
-    def _review(self) -> None:
-        """Let other operators follow paths where streams are not as they were taken to be; between two batches."""
-        windows = [state for timeline in self.timelines for state in timeline.windows]
-        self.expect_deletions([state.stream for state in windows if state.views.deleted])
-        for query in self.queries:
-            if query.trickles:
-                self._trickling.add(query.name)
-                self._follow_suited(query)
 
     def _free_name(self) -> str:
         """A name for a plain query that is not taken."""
@@ -561,7 +422,8 @@ class Engine:
         """
         times, owner = arrival_order(batches)
         encoded = [(batch, self._encoded(batch)) for batch in batches]
-        self.expect_deletions([batch.stream for batch, events in encoded if events.sign.min(initial=1) < 0])
+        deleting = [batch.stream for batch, events in encoded if events.sign.min(initial=1) < 0]
+        self.planning.expect_deletions(self.queries, deleting)
         told: list[ChangeBatch] = []
         for timeline in self._timelines.values():
             late = timeline.reorder.late(times)
@@ -646,14 +508,14 @@ class Engine:
     # --- what it takes ------------------------------------------------------------------------
 
     def _after_portion(self, triples: int) -> None:
-        self._review()
-        self._adapt(triples)
+        windows = [state for timeline in self.timelines for state in timeline.windows]
+        self.planning.review(self.queries, [state.stream for state in windows if state.views.deleted])
+        self.planning.adapt(self.queries, triples, sum(state.views.live for state in windows), self.label_statistics)
         self._check_limit()
 
     def _check_limit(self) -> None:
-        if self._state_limit is not None and self.nbytes > self._state_limit and self._path == "auto":
-            for query in self.queries:
-                query.follow_paths(_sparingly)
+        if self._state_limit is not None and self.nbytes > self._state_limit:
+            self.planning.spare_memory(self.queries)
         if self._state_limit is not None and self.nbytes > self._state_limit:
             raise ResourceError(
                 f"views and operators take {self.nbytes:,} bytes, more than the limit of {self._state_limit:,}",
@@ -778,13 +640,6 @@ class Run:
         return of_stream if position is None else position.rest(of_stream, stream)
 
 
-def _sparingly(path: SPathPlan) -> SPathPlan:
-    """A path by the operator that keeps least of it."""
-    if not path.reason or path.operator in ("condense", "landmark"):
-        return path
-    return replace(path, operator="landmark", reason="the limit for the state would be passed")
-
-
 def _of_stream(batch: EventBatch | None, stream: str) -> EventBatch | None:
     if batch is not None:
         batch.stream = stream
@@ -798,21 +653,6 @@ def _in_order(told: list[ChangeBatch]) -> Iterator[Change]:
         of_query.setdefault(batch.query, []).append(batch)
     each = [(change for batch in batches for change in batch) for batches in of_query.values()]
     return heapq.merge(*each, key=lambda change: change.at.milliseconds)
-
-
-def _part(query: ContinuousQuery, physical: PhysicalPlan, shard: tuple[int, int] | None) -> tuple[PhysicalPlan, bool]:
-    """The plan of a shard, and whether it is idle: what cannot be divided is left to shard 0."""
-    number, shards = shard or (0, 1)
-    if not 0 <= number < shards:
-        raise QueryError(f"there is no shard {number} of {shards}", hint="Shards are numbered from 0.")
-    if shards == 1:
-        return physical, False
-    variable = division(query, physical).variable
-    if variable is not None:
-        return divided(physical, variable, number, shards), False
-    if number == 0:
-        return physical, False
-    return ValuesPlan(Values(physical.variables, ())), True
 
 
 def _static_graphs(query: ContinuousQuery, physical: PhysicalPlan) -> dict[GraphSource, StaticGraph]:

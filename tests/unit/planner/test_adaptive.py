@@ -38,8 +38,8 @@ def told(engine: spectra.Engine) -> tuple[list[object], list[str]]:
 
 
 def test_another_plan_takes_over(monkeypatch) -> None:
-    monkeypatch.setattr("spectra.engine._LEAST_FRESH", 20)
-    monkeypatch.setattr("spectra.engine._TRIPLES_PER_PLAN", 0)
+    monkeypatch.setattr("spectra.planning._LEAST_FRESH", 20)
+    monkeypatch.setattr("spectra.planning._TRIPLES_PER_PLAN", 0)
     made_for = known(rare=1000, p=0.01)
     steady, (only,) = told(spectra.Engine(statistics=made_for, adaptive=False))
     adapted, plans = told(spectra.Engine(statistics=made_for))
@@ -50,8 +50,8 @@ def test_another_plan_takes_over(monkeypatch) -> None:
 
 
 def test_a_plan_that_fits_stays(monkeypatch) -> None:
-    monkeypatch.setattr("spectra.engine._LEAST_FRESH", 20)
-    monkeypatch.setattr("spectra.engine._TRIPLES_PER_PLAN", 0)
+    monkeypatch.setattr("spectra.planning._LEAST_FRESH", 20)
+    monkeypatch.setattr("spectra.planning._TRIPLES_PER_PLAN", 0)
     _, plans = told(spectra.Engine(statistics=known(rare=0.1, p=1)))
     assert len(plans) == 1
 
