@@ -62,9 +62,9 @@ def suited(path: SPathPlan, situation: Situation) -> SPathPlan:
 
     `condense` finds all pairs anew, and is the fastest where answers are asked for seldom. Of those that go on from
     what there was, `columns` sets all roots of a product node together and is the fastest by far, however many ends of
-    validity edges have. But if the path has a closure, a deleted edge lets it find most of its cells again, where
-    `rapq` finds the subtrees below the edge. What is gone with its event is followed by what has least to forget,
-    `spath`.
+    validity edges have, and finds again what a deleted edge takes down for many roots at once. Without a closure an
+    edge leads to few roots, and `rapq` mends its small trees faster. What is gone with its event is followed by what
+    has least to forget, `spath`.
     """
     if situation.each or path.source.events:
         return replace(path, operator="spath", reason="each event is matched by itself")
@@ -72,10 +72,13 @@ def suited(path: SPathPlan, situation: Situation) -> SPathPlan:
     if evaluations <= _FEW_EVALUATIONS and len(path.variables) == 2:
         reason = f"there are {evaluations:,.3g} evaluations while an edge is valid"
         return replace(path, operator="condense", reason=reason)
-    if situation.deletes(path.source) and longest_word(path.dfa) is None:
-        return replace(path, operator="rapq", reason="edges are deleted and the path has a closure")
-    reason = "a path without a closure is mended fast" if situation.deletes(path.source) else "no edge is deleted"
-    return replace(path, operator="columns", reason=reason)
+    if not situation.deletes(path.source):
+        return replace(path, operator="columns", reason="no edge is deleted")
+    if longest_word(path.dfa) is None:
+        return replace(
+            path, operator="columns", reason="the path has a closure, which is mended for many roots at once"
+        )
+    return replace(path, operator="rapq", reason="edges are deleted and the path has no closure")
 
 
 def with_suited_paths(plan: PhysicalPlan, situation: Situation) -> PhysicalPlan:
