@@ -63,8 +63,8 @@ def suited(path: SPathPlan, situation: Situation) -> SPathPlan:
     `condense` finds all pairs anew, and is the fastest where answers are asked for seldom. Of those that go on from
     what there was, `columns` sets all roots of a product node together and is the fastest by far, however many ends of
     validity edges have, and finds again what a deleted edge takes down for many roots at once. Without a closure an
-    edge leads to few roots, and `rapq` mends its small trees faster. What is gone with its event is followed by what
-    has least to forget, `spath`.
+    edge leads to few roots: their small trees are followed faster by `spath`, or by `rapq` where edges are deleted.
+    What is gone with its event is followed by what has least to forget, `spath`.
     """
     if situation.each or path.source.events:
         return replace(path, operator="spath", reason="each event is matched by itself")
@@ -72,13 +72,11 @@ def suited(path: SPathPlan, situation: Situation) -> SPathPlan:
     if evaluations <= _FEW_EVALUATIONS and len(path.variables) == 2:
         reason = f"there are {evaluations:,.3g} evaluations while an edge is valid"
         return replace(path, operator="condense", reason=reason)
-    if not situation.deletes(path.source):
-        return replace(path, operator="columns", reason="no edge is deleted")
     if longest_word(path.dfa) is None:
-        return replace(
-            path, operator="columns", reason="the path has a closure, which is mended for many roots at once"
-        )
-    return replace(path, operator="rapq", reason="edges are deleted and the path has no closure")
+        return replace(path, operator="columns", reason="the path has a closure")
+    if situation.deletes(path.source):
+        return replace(path, operator="rapq", reason="the path has no closure and edges are deleted")
+    return replace(path, operator="spath", reason="the path has no closure and no edge is deleted")
 
 
 def with_suited_paths(plan: PhysicalPlan, situation: Situation) -> PhysicalPlan:
@@ -127,7 +125,7 @@ def _variants(path: SPathPlan, situation: Situation, fixed: PathOperator | None)
     first = suited(path, situation)
     if first.operator in ("condense", "rapq"):  # how often answers are asked for, or edges deleted, has decided
         return [replace(way, operator=first.operator, reason=first.reason) for way in ways]
-    operators: tuple[PathOperator, ...] = ("columns", "spath")
+    operators: tuple[PathOperator, ...] = ("columns", "spath") if first.operator == "columns" else ("spath", "columns")
     return [replace(way, operator=operator, reason="it costs least") for way in ways for operator in operators]
 
 

@@ -34,7 +34,7 @@ def test_an_unknown_operator_is_refused():
         spectra.Engine(path="dijkstra")
 
 
-@pytest.mark.parametrize(("name", "chosen"), [("s.nt", "columns"), ("s.rdfp", "rapq"), ("s.rdfp.gz", "rapq")])
+@pytest.mark.parametrize(("name", "chosen"), [("s.nt", "spath"), ("s.rdfp", "rapq"), ("s.rdfp.gz", "rapq")])
 def test_streams_that_can_delete_are_followed_by_rapq_without_a_closure(name, chosen, tmp_path, capsys):
     (tmp_path / "q.rq").write_text(BOUNDED)
     content = {"s.nt": EDGE, "s.rdfp": PATCH, "s.rdfp.gz": PATCH}[name].encode()
@@ -51,18 +51,18 @@ def test_no_cores_are_refused() -> None:
 def test_the_first_deletion_lets_another_operator_follow_paths_without_a_closure() -> None:
     engine = spectra.Engine()
     query = engine.register(BOUNDED)
-    assert "columns, since no edge is deleted" in query.explain()
+    assert "spath, since the path has no closure and no edge is deleted" in query.explain()
     engine.push(EDGE, at=1000)
-    assert "columns(?x ?y)" in query.explain()
+    assert "spath(?x ?y)" in query.explain()
     engine.push(deleted=EDGE, at=2000)
-    assert "rapq, since edges are deleted and the path has no closure" in query.explain()
+    assert "rapq, since the path has no closure and edges are deleted" in query.explain()
     assert [change.op for change in engine.push(EDGE, at=3000)] == ["+"]
 
 
 def test_streams_that_are_said_to_delete() -> None:
     assert "rapq(?x ?y)" in spectra.Engine(deleting=True).register(BOUNDED).explain()
     assert "rapq(?x ?y)" in spectra.Engine(deleting=["urn:s"]).register(BOUNDED).explain()
-    assert "columns(?x ?y)" in spectra.Engine(deleting=["urn:other"]).register(BOUNDED).explain()
+    assert "spath(?x ?y)" in spectra.Engine(deleting=["urn:other"]).register(BOUNDED).explain()
     assert "columns, since the path has a closure" in spectra.Engine(deleting=True).register(TEXT).explain()
 
 
