@@ -123,9 +123,9 @@ def _variants(path: SPathPlan, situation: Situation, fixed: PathOperator | None)
     if fixed is not None:
         return [replace(way, operator=fixed, reason="") for way in ways]
     first = suited(path, situation)
-    if first.operator in ("condense", "rapq"):  # how often answers are asked for, or edges deleted, has decided
+    if first.operator != "columns":  # how often answers are asked for, or that there is no closure, has decided
         return [replace(way, operator=first.operator, reason=first.reason) for way in ways]
-    operators: tuple[PathOperator, ...] = ("columns", "spath") if first.operator == "columns" else ("spath", "columns")
+    operators: tuple[PathOperator, ...] = ("columns", "spath")
     return [replace(way, operator=operator, reason="it costs least") for way in ways for operator in operators]
 
 
