@@ -7,6 +7,7 @@ every Java runtime has. Nothing here imports pyspark before a session is asked f
 from __future__ import annotations
 
 import atexit
+import logging
 import os
 import re
 import shlex
@@ -273,8 +274,12 @@ def _stop_jvm() -> None:
     from pyspark.sql import SparkSession
 
     if SparkContext._gateway is not None:
+        gone, before = _jvm.poll() is not None, logging.root.manager.disable
+        if gone:  # py4j may write a traceback when it finds out; that is no news here
+            logging.disable(logging.CRITICAL)
         with suppress(Exception):
             SparkContext._gateway.shutdown()
+        logging.disable(before)
         SparkContext._gateway = SparkContext._jvm = None
     # Left by a session whose JVM ended before it.
     SparkContext._active_spark_context = SparkSession._instantiatedSession = SparkSession._activeSession = None
