@@ -221,6 +221,7 @@ def _start_jvm(
     for name, value in settings.items():
         command += ["--conf", f"{name}={value}"]
     command.append("pyspark-shell")
+    _quieten_py4j()
     with tempfile.TemporaryDirectory() as folder:
         told = Path(folder, "gateway")
         jvm = subprocess.Popen(
@@ -242,6 +243,16 @@ def _start_jvm(
             _end(jvm)
             raise
         return jvm, _gateway(told)
+
+
+def _quieten_py4j() -> None:
+    """Let py4j log nothing of a JVM that is gone: whoever asked it gets an exception, and its own threads need none."""
+    logging.getLogger("py4j").propagate = False
+    logging.root.addFilter(_is_not_of_py4j)  # it also writes to the root logger
+
+
+def _is_not_of_py4j(record: logging.LogRecord) -> bool:
+    return Path(record.pathname).parent.name != "py4j"
 
 
 def _await(told: Path, jvm: subprocess.Popen[bytes], log: IO[bytes]) -> None:
@@ -274,12 +285,8 @@ def _stop_jvm() -> None:
     from pyspark.sql import SparkSession
 
     if SparkContext._gateway is not None:
-        gone, before = _jvm.poll() is not None, logging.root.manager.disable
-        if gone:  # py4j may write a traceback when it finds out; that is no news here
-            logging.disable(logging.CRITICAL)
         with suppress(Exception):
             SparkContext._gateway.shutdown()
-        logging.disable(before)
         SparkContext._gateway = SparkContext._jvm = None
     # Left by a session whose JVM ended before it.
     SparkContext._active_spark_context = SparkSession._instantiatedSession = SparkSession._activeSession = None

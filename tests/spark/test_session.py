@@ -119,6 +119,26 @@ job(session("local[1]"))
     assert process.returncode == 0
 
 
+def test_a_killed_jvm_is_an_exception_and_no_log() -> None:
+    process = python(
+        """
+import os, signal, threading
+from spectra.spark import sessions
+
+spark = session("local[1]")
+os.kill(sessions._jvm.pid, signal.SIGSTOP)  # it ends with a question that it has not read
+threading.Timer(1, os.kill, (sessions._jvm.pid, signal.SIGKILL)).start()
+try:
+    job(spark)
+except Exception as error:
+    print(sessions.words_of(error)[0])
+"""
+    )
+    told, logged = process.communicate(timeout=180)
+    assert told.count("\n") == 1
+    assert logged == ""
+
+
 def test_ctrl_c_reaches_this_process_only() -> None:
     process = python(
         """
