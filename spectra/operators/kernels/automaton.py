@@ -16,7 +16,8 @@ from spectra.views.kernels.index import find_slot
 class AutomatonColumns(NamedTuple):
     """The path for the kernels.
 
-    `moves[state, label]` is the next state or -1. A label is a predicate's id (0: any predicate that
+    `moves[state, label]` is the next state or -1; labels with the same moves in all states are a `group`, and
+    `group_moves[state, group]` are theirs. A label is a predicate's id (0: any predicate that
     the path does not mention) and a direction; `outgoing` and `incoming` are the indexes that list
     the edges along and against it. `accepting` lists the accepting states. `ends` are root and target
     (constants or 0) and the indexes by subject and by object; `flags` are (both ends are one variable,
@@ -27,6 +28,8 @@ class AutomatonColumns(NamedTuple):
     """
 
     moves: NDArray[np.int32]
+    group: NDArray[np.int64]
+    group_moves: NDArray[np.int32]
     label_predicate: NDArray[np.int32]
     label_backward: NDArray[np.bool_]
     outgoing: NDArray[np.int64]

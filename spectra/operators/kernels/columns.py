@@ -34,29 +34,28 @@ from spectra.operators.kernels.containers import (
     let_be_least,
     life_of,
     merge,
+    put_entry,
     set_life,
+    shortest,
     take_row,
 )
 from spectra.views.kernels.apply import end_at
-
-#: So many roots that a column is never a block.
-ALWAYS_LISTS = np.int64(1) << 40
 
 # where the work on a log entry stands, so that it can go on after the arrays have grown
 BEGIN, RELAX, DELETE, COLLECT, REPORT, PURGE, FINISH = range(7)
 
 # what `work` holds
 (
-    PHASE, MOVE, CURSOR, GAINED, DENSE, EXPANDING, LEVEL, QUEUED, TOUCHED, PAIRS, SEARCHES, LIMIT, EXPIRED_LIFE,
+    PHASE, MOVE, CURSOR, GAINED, LEAST, DENSE, EXPANDING, LEVEL, QUEUED, TOUCHED, PAIRS, SEARCHES, LIMIT, EXPIRED_LIFE,
     FLOOR, ENDS, ROOTS, LOWEST_ROOT, EDGES_PROBED, COLUMNS_MERGED, CELLS_TAKEN_DOWN,
-) = range(20)  # fmt: skip
+) = range(21)  # fmt: skip
 
 
 class RootColumns(NamedTuple):
     """The roots by slot: their terms (0: the slot is free) and how long an edge leaves them that begins a path.
 
     `due` is no greater than the life of any among 64 slots. `slot` (by term) is slot + 1 of a root, 0 for none; `node`
-    (by term and state) is row + 1 of a column, and `arc` (by term and label) row + 1 of the list of edges that a label
+    (by term and state) is row + 1 of a column, and `arc` (by term and group) row + 1 of the list of edges that a label
     leads along from there.
     """
 
@@ -73,7 +72,7 @@ class SearchColumns(NamedTuple):
 
     `best` (by term and state) is the level at which a column is reached. `bucket` heads the list of the columns that
     wait at a level, linked by `after` and `before`, and `waiting` counts them by 256 levels. `touched` are the
-    columns with a level.
+    columns with a level, and `found` is room for some edges that lead on.
     """
 
     best: Lives
@@ -82,6 +81,7 @@ class SearchColumns(NamedTuple):
     touched: NDArray[np.int32]
     bucket: NDArray[np.int32]
     waiting: NDArray[np.int32]
+    found: NDArray[np.int64]
 
 
 class PairColumns(NamedTuple):
@@ -125,46 +125,58 @@ def make_node(columns, roots, vertex, state, forever):
 
 
 @kernel
-def set_arc(views, arcs, gains, roots, work, ends, automaton, row, forever):
+def set_arc(views, arcs, roots, ends, automaton, row, forever):
     """Let an edge that came or lasts longer be found from its source; False for want of room.
 
-    The arcs of a vertex with a label are a list with the targets in the place of roots.
+    The arcs of a vertex with a group of labels are a list with the targets in the place of roots.
     """
     for direction in range(2):
         label = label_of(automaton, views.predicate[row], direction == 1)
         if label < 0:
             continue
-        source = source_of(views, automaton, label, row)
-        arc = np.int64(roots.arc[source, label] - 1)
+        source, group = source_of(views, automaton, label, row), automaton.group[label]
+        arc = np.int64(roots.arc[source, group] - 1)
         if arc < 0:
-            arc = take_row(arcs, source, label, forever)
+            arc = take_row(arcs, source, group, forever)
             if arc < 0:
                 return False
-            roots.arc[source, label] = arc + 1
-        gains.root[0] = target_of(views, automaton, label, row)
-        gains.life[0] = ends.edge[row]
-        if merge(arcs, gains, arc, 1, False, forever, ALWAYS_LISTS, work[EXPIRED_LIFE], False, False)[0] < 0:
+            roots.arc[source, group] = arc + 1
+        if not put_entry(arcs, arc, target_of(views, automaton, label, row), np.int64(ends.edge[row])):
             return False
     return True
 
 
 @kernel
+def other_life(views, ends, automaton, label, row):
+    """How long an edge lasts that leads along a label where another edge led; 0 where there is none."""
+    source, target = source_of(views, automaton, label, row), target_of(views, automaton, label, row)
+    life = np.int64(0)
+    for other in range(automaton.group.shape[0]):
+        if automaton.group[other] != automaton.group[label]:
+            continue
+        if other == label and automaton.label_predicate[label] != 0:
+            continue  # there is but this one
+        index, edge, _ = first_edge(views, automaton, other, source, False)
+        while edge >= 0:
+            if (
+                edge != row
+                and target_of(views, automaton, other, edge) == target
+                and fits(views, automaton, other, edge)
+            ):
+                life = max(life, np.int64(ends.edge[edge]))
+            edge = views.lists.after[index, edge]
+    return life
+
+
+@kernel
 def drop_arc(views, arcs, roots, ends, automaton, row):
-    """Let an edge that goes no longer be found; of edges with other predicates that the label stands for, one stays."""
+    """Let an edge that goes no longer be found; of others that the labels of its group stand for, one stays."""
     for direction in range(2):
         label = label_of(automaton, views.predicate[row], direction == 1)
-        if label < 0:
-            continue
-        source, target = source_of(views, automaton, label, row), target_of(views, automaton, label, row)
-        life = np.int64(0)
-        if automaton.label_predicate[label] == 0:
-            index, edge, _ = first_edge(views, automaton, label, source, False)
-            while edge >= 0:
-                if edge != row and target_of(views, automaton, label, edge) == target:
-                    if fits(views, automaton, label, edge):
-                        life = max(life, np.int64(ends.edge[edge]))
-                edge = views.lists.after[index, edge]
-        set_life(arcs, np.int64(roots.arc[source, label] - 1), target, life)
+        if label >= 0:
+            arc = np.int64(roots.arc[source_of(views, automaton, label, row), automaton.group[label]] - 1)
+            life = other_life(views, ends, automaton, label, row)
+            set_life(arcs, arc, target_of(views, automaton, label, row), life)
 
 
 @kernel
@@ -193,7 +205,7 @@ def make_root(columns, gains, roots, work, vertex, life, forever):
     gains.life[0] = forever
     width = max(work[ROOTS], slot + 1)
     # the cell of the root itself lives as long as the root
-    if merge(columns, gains, node, 1, False, forever, width, work[EXPIRED_LIFE], False, False)[0] < 0:
+    if merge(columns, gains, node, 1, forever, False, forever, width, work[EXPIRED_LIFE], False, False)[0] < 0:
         return False
     work[ROOTS] = width
     work[LOWEST_ROOT] = slot + 1
@@ -240,9 +252,9 @@ def review_root(columns, arcs, roots, work, automaton, vertex):
     if slot < 0:
         return
     life = np.int64(0)
-    for label in range(automaton.label_predicate.shape[0]):
-        arc = roots.arc[vertex, label] - 1
-        if automaton.moves[0, label] >= 0 and arc >= 0:
+    for group in range(automaton.group_moves.shape[1]):
+        arc = roots.arc[vertex, group] - 1
+        if automaton.group_moves[0, group] >= 0 and arc >= 0:
             for entry in range(arcs.offset[arc], arcs.offset[arc] + arcs.entries[arc]):
                 life = max(life, np.int64(arcs.entry_life[entry]))
     let_root_live(roots, slot, life)
@@ -351,9 +363,8 @@ def unqueue(search, work, node, level):
 
 
 @kernel
-def enqueue(columns, search, work, node, level):
+def enqueue(search, work, node, vertex, state, level):
     """Let a column wait at a level that is greater than the one it has."""
-    vertex, state = columns.vertex[node], columns.state[node]
     known = np.int64(search.best[vertex, state])
     if known != 0:
         unqueue(search, work, node, known)
@@ -369,7 +380,6 @@ def enqueue(columns, search, work, node, level):
     search.bucket[level] = node
     search.waiting[level >> 8] += 1
     work[QUEUED] += 1
-    work[LEVEL] = max(work[LEVEL], level)
 
 
 @kernel
@@ -399,21 +409,27 @@ def expand(columns, arcs, roots, search, work, automaton, node, level, forever):
     """Reach what the edges of a column lead to; False for want of room."""
     vertex, state = columns.vertex[node], columns.state[node]
     floor = work[FLOOR]
-    for label in range(automaton.label_predicate.shape[0]):
-        following = automaton.moves[state, label]
-        arc = roots.arc[vertex, label] - 1
+    for group in range(automaton.group_moves.shape[1]):
+        following = automaton.group_moves[state, group]
+        arc = roots.arc[vertex, group] - 1
         if following < 0 or arc < 0:
             continue
-        targets = arcs.entry_root[arcs.offset[arc] : arcs.offset[arc] + arcs.entries[arc]]
-        lives = arcs.entry_life[arcs.offset[arc] : arcs.offset[arc] + arcs.entries[arc]]
-        work[EDGES_PROBED] += targets.shape[0]
-        for at in range(targets.shape[0]):
-            reach = min(level, np.int64(lives[at]))
-            if reach > floor and reach > search.best[targets[at], following]:
-                reached = make_node(columns, roots, targets[at], following, forever)
+        offset, count = arcs.offset[arc], np.int64(arcs.entries[arc])
+        work[EDGES_PROBED] += count
+        for first in range(offset, offset + count, STRIDE):
+            # which of them lead on is hard to foresee, so that they are first gathered without a branch
+            found = 0
+            for entry in range(first, min(first + STRIDE, offset + count)):
+                reach = min(level, np.int64(arcs.entry_life[entry]))
+                search.found[found] = entry
+                found += (reach > floor) & (reach > search.best[arcs.entry_root[entry], following])
+            for number in range(found):
+                entry = search.found[number]
+                target = arcs.entry_root[entry]
+                reached = make_node(columns, roots, target, following, forever)
                 if reached < 0:
                     return False
-                enqueue(columns, search, work, reached, reach)
+                enqueue(search, work, reached, target, following, min(level, np.int64(arcs.entry_life[entry])))
     return True
 
 
@@ -427,8 +443,8 @@ def settle(columns, arcs, gains, roots, search, pairs, work, automaton, extensio
                 return False
             noting = automaton.is_accepting[columns.state[node]]
             result, changed = merge(
-                columns, gains, node, work[GAINED], work[DENSE] != 0, work[LEVEL], work[ROOTS], work[EXPIRED_LIFE],
-                noting, extensions,
+                columns, gains, node, work[GAINED], work[LEAST], work[DENSE] != 0, work[LEVEL], work[ROOTS],
+                work[EXPIRED_LIFE], noting, extensions,
             )  # fmt: skip
             if result < 0:
                 return False
@@ -452,7 +468,7 @@ def relax(views, columns, arcs, gains, roots, search, pairs, work, ends, terms, 
     edge = np.int64(ends.edge[row])
     forever = np.int64(ends.end.shape[0] - 1)
     if work[MOVE] == 0 and work[GAINED] == 0:
-        if not set_arc(views, arcs, gains, roots, work, ends, automaton, row, forever):
+        if not set_arc(views, arcs, roots, ends, automaton, row, forever):
             return False
     while edge > work[FLOOR] and work[MOVE] < 2 * states:
         if work[GAINED] == 0:
@@ -480,12 +496,14 @@ def relax(views, columns, arcs, gains, roots, search, pairs, work, ends, terms, 
             if target < 0:
                 return False
             work[GAINED] = gained
+            work[LEAST] = shortest(gains, gained)
             work[DENSE] = gained > work[ROOTS] >> 3
             work[SEARCHES] += 1
             if work[DENSE]:
                 for number in range(gained):
                     gains.cell[gains.root[number]] = gains.life[number]
-            enqueue(columns, search, work, target, level)
+            enqueue(search, work, target, vertex, following, level)
+            work[LEVEL] = level
         if not settle(columns, arcs, gains, roots, search, pairs, work, automaton, extensions, forever):
             return False
         forget_search(columns, search, work)

@@ -148,9 +148,9 @@ def take_down_by(views, columns, arcs, roots, lanes, work, ends, automaton, row)
         for lane in range(LANES):
             lanes.offer[lane] = lanes.fresh[node, lane]
             lanes.fresh[node, lane] = 0
-        for label in range(automaton.label_predicate.shape[0]):
-            following = automaton.moves[columns.state[node], label]
-            arc = roots.arc[columns.vertex[node], label] - 1
+        for group in range(automaton.group_moves.shape[1]):
+            following = automaton.group_moves[columns.state[node], group]
+            arc = roots.arc[columns.vertex[node], group] - 1
             if following < 0 or arc < 0:
                 continue
             work[EDGES_PROBED] += arcs.entries[arc]
@@ -205,9 +205,9 @@ def derive_again(views, columns, arcs, roots, lanes, work, ends, automaton, dele
             let_wait(lanes, work, node)
     while work[QUEUED] > 0:
         node = next_waiting(lanes, work)
-        for label in range(automaton.label_predicate.shape[0]):
-            following = automaton.moves[columns.state[node], label]
-            arc = roots.arc[columns.vertex[node], label] - 1
+        for group in range(automaton.group_moves.shape[1]):
+            following = automaton.group_moves[columns.state[node], group]
+            arc = roots.arc[columns.vertex[node], group] - 1
             if following < 0 or arc < 0:
                 continue
             work[EDGES_PROBED] += arcs.entries[arc]

@@ -7,7 +7,6 @@ import numpy as np
 from spectra.jit import kernel
 from spectra.operators.kernels.automaton import count_term, emit_change
 from spectra.operators.kernels.columns import (
-    ALWAYS_LISTS,
     BEGIN,
     COLLECT,
     CURSOR,
@@ -60,7 +59,7 @@ def purge_all(columns, arcs, gains, roots, work, forever):
     work[FLOOR] = max(work[FLOOR], work[LIMIT])
     free_roots(columns, roots, work, forever)
     purge_table(columns, gains, roots.node, work[EXPIRED_LIFE], work[ROOTS], forever)
-    purge_table(arcs, gains, roots.arc, work[EXPIRED_LIFE], ALWAYS_LISTS, forever)
+    purge_table(arcs, gains, roots.arc, work[EXPIRED_LIFE], 0, forever)  # always lists
 
 
 @kernel

@@ -115,6 +115,13 @@ def let_be_least(columns, row, life):
 
 
 @kernel
+def lower_least(columns, row, life):
+    """Let the bound of a column's lives be no greater than a life that it gets."""
+    if life < columns.least[row]:
+        let_be_least(columns, row, life)
+
+
+@kernel
 def size_for(places):
     """The size of the smallest container with so many places."""
     size = 0
@@ -264,8 +271,36 @@ def set_life(columns, node, root, life):
         columns.cell[columns.offset[node] + root] = life
     else:
         columns.entry_life[entry_at(columns, node, root)] = life
-    if life > 0 and life < columns.least[node]:
-        let_be_least(columns, node, life)
+    if life > 0:
+        lower_least(columns, node, life)
+
+
+@kernel
+def put_entry(columns, node, root, life):
+    """Let a root live at least so long in a column that is always a list; False where the arena is full."""
+    if columns.kind[node] == NONE:
+        if not refit(columns, node, LIST, 1, 0):
+            return False
+    at = entry_at(columns, node, root)
+    last = columns.offset[node] + columns.entries[node]
+    if at < last and columns.entry_root[at] == root:
+        columns.entry_life[at] = max(np.int64(columns.entry_life[at]), life)
+        lower_least(columns, node, life)
+        return True
+    if columns.entries[node] == 1 << columns.size[node]:
+        place = at - columns.offset[node]
+        if not refit(columns, node, LIST, columns.size[node] + 1, np.int64(-1)):  # what was counted stays
+            return False
+        at = columns.offset[node] + place
+        last = columns.offset[node] + columns.entries[node]
+    for entry in range(last, at, -1):
+        columns.entry_root[entry] = columns.entry_root[entry - 1]
+        columns.entry_life[entry] = columns.entry_life[entry - 1]
+    columns.entry_root[at] = root
+    columns.entry_life[at] = life
+    columns.entries[node] += 1
+    lower_least(columns, node, life)
+    return True
 
 
 @kernel
@@ -341,6 +376,16 @@ def gainers(columns, gains, source, target, edge, floor, roots):
                 gained += 1
                 widest = max(widest, offer)
     return gained, widest
+
+
+@kernel
+def shortest(gains, gained):
+    """The shortest life among the gains."""
+    lives = gains.life[:gained]
+    least = lives[0]
+    for number in range(gained):
+        least = min(least, lives[number])
+    return np.int64(least)
 
 
 @kernel
@@ -439,20 +484,12 @@ def merge_block(columns, gains, node, level, roots, expired, noting, extensions)
 
 
 @kernel
-def lower_least(columns, gains, node, gained, level):
-    """Let the bound of a column's lives be no greater than that of any gain."""
-    least = min(np.int64(columns.least[node]), level)
-    for number in range(gained):
-        least = min(least, np.int64(gains.life[number]))
-    let_be_least(columns, node, least)
-
-
-@kernel
-def merge(columns, gains, node, gained, dense, level, roots, expired, noting, extensions):
+def merge(columns, gains, node, gained, least, dense, level, roots, expired, noting, extensions):
     """Let a column be max(column, min(gains, level)); (whether a life became longer, how many changes were noted).
 
-    The first is -1 for want of room in an arena; then nothing was done.
+    The first is -1 for want of room in an arena; then nothing was done. `least` is the shortest life among the gains.
     """
+    least = min(least, level)
     if columns.kind[node] != BLOCK:
         fresh = 0
         better = False
@@ -476,7 +513,7 @@ def merge(columns, gains, node, gained, dense, level, roots, expired, noting, ex
             elif not refit(columns, node, LIST, size_for(max(wanted, 2)), np.int64(-1)):  # what was counted stays
                 return -1, 0
         if columns.kind[node] == LIST:
-            lower_least(columns, gains, node, gained, level)
+            lower_least(columns, node, least)
             return 1, merge_entries(columns, gains, node, gained, level, fresh, expired, noting, extensions)
     if gains.root[gained - 1] >= 1 << columns.size[node]:
         if not refit(columns, node, BLOCK, block_size(roots), expired):
@@ -487,7 +524,7 @@ def merge(columns, gains, node, gained, dense, level, roots, expired, noting, ex
         better, changed = merge_cells(columns, gains, node, gained, level, expired, noting, extensions)
     if not better:
         return 0, 0
-    lower_least(columns, gains, node, gained, level)
+    lower_least(columns, node, least)
     return 1, changed
 
 

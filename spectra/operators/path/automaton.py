@@ -65,8 +65,11 @@ class Automaton:
             clash[states] = True
         accepting = np.array(sorted(dfa.accepting), np.int64)
         predicates = [0 if label.predicate == OTHER else encode(label.predicate) for label in dfa.labels]
+        group_moves, group = np.unique(moves, axis=1, return_inverse=True)
         self.columns = AutomatonColumns(
             moves=moves,
+            group=group.astype(np.int64).reshape(-1),
+            group_moves=np.ascontiguousarray(group_moves),
             label_predicate=np.array(predicates, np.int32),
             label_backward=np.array([label.backward for label in dfa.labels], np.bool_),
             outgoing=np.zeros(len(dfa.labels), np.int64),

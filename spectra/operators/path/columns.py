@@ -48,6 +48,7 @@ class Columns(PathPairs):
             best=np.zeros((1, dfa.states), lives),
             **{name: np.zeros(64, np.int32) for name in _OF_COLUMNS},
             **_new_queue(self.least_ends),
+            found=np.zeros(STRIDE, np.int64),
         )
         self._roots = kernels.RootColumns(
             term=np.zeros(STRIDE, np.int32),
@@ -55,7 +56,7 @@ class Columns(PathPairs):
             due=np.zeros(1, lives),
             slot=np.zeros(1, np.int32),
             node=np.zeros((1, dfa.states), np.int32),
-            arc=np.zeros((1, len(dfa.labels)), np.int32),
+            arc=np.zeros((1, self._automaton.columns.group_moves.shape[1]), np.int32),
         )
         self._gains = _new_gains(STRIDE, lives)
         self._lanes = _new_lanes(0, lives)  # until an edge is deleted

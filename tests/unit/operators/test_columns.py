@@ -22,6 +22,7 @@ from spectra.operators.kernels.containers import (
     life_of,
     merge,
     purge,
+    shortest,
     take_row,
 )
 from spectra.operators.path.columns import Columns, _new_gains
@@ -48,6 +49,8 @@ PATHS = {
     "(a|b)*": ZeroOrMorePath(AlternativePath((A, B))),
     "a*/b*": SequencePath((ZeroOrMorePath(A), ZeroOrMorePath(B))),
     "(a|^a)+": OneOrMorePath(AlternativePath((A, InversePath(A)))),
+    "(a|^b|c)+": OneOrMorePath(AlternativePath((A, InversePath(B), C))),
+    "(!a|a)+/b": SequencePath((OneOrMorePath(AlternativePath((NegatedPropertySet(("1",), None), A))), B)),
     "(!a)+": OneOrMorePath(NegatedPropertySet(("1",), None)),
     "(!(a|^b)/c)*": ZeroOrMorePath(SequencePath((NegatedPropertySet(("1",), ("2",)), C))),
     "a{2,3}": RepeatPath(A, 2, 3),
@@ -361,7 +364,10 @@ def test_containers_hold_what_a_dictionary_holds(lives, seed):
         if dense:
             gains.cell[gains.root[: len(chosen)]] = gains.life[: len(chosen)]
         while True:
-            result, changed = merge(table, gains, rows[row], len(chosen), dense, level, width, expired, True, True)
+            least = shortest(gains, len(chosen))
+            result, changed = merge(
+                table, gains, rows[row], len(chosen), least, dense, level, width, expired, True, True
+            )
             if result >= 0:
                 break
             assert wants_room(table)
