@@ -29,7 +29,7 @@ from spectra.sparql.syntax import PathExpression, Term
 #: A label has changed when there are so many times as many edges of it as there were, or as few.
 _DRIFT = 2.0
 
-#: To build the state of another plan takes time, too: it must be so much cheaper.
+#: Estimates are no measurements: another plan must be so much cheaper.
 _MARGIN = 0.8
 
 
@@ -59,15 +59,28 @@ def takes_over(
     graphs: Mapping[Source, GraphStatistics],
     *,
     removals: bool,
+    worth: float = 1.0,
 ) -> bool:
-    """Whether the chosen plan is worth its while, and can be put in the place of the current one."""
+    """Whether the chosen plan is worth its while, and can be put in the place of the current one.
+
+    It must cost less than this part of the current one, `worth`, as `worth_its_state` has it.
+    """
     other = choice.best.estimate.plan
     same = is_same_but_for_paths(current, other)
     if other == current or not (same or is_replaceable(current, other)):
         return False
     model = situation.model(graphs, observed=same)
     new, old = (model.estimate(plan, removals=removals).cost for plan in (other, current))
-    return new < _MARGIN * old
+    return new < min(worth, _MARGIN) * old
+
+
+def worth_its_state(came: float, live: float) -> float:
+    """What part of the present plan another one may cost at most, so that it makes up for building its state.
+
+    That takes as long as the `live` triples of the windows take it. It has as many triples to make up for it as `came`
+    so far: a stream that has been short may end soon.
+    """
+    return came / (came + live) if came > 0 else 0.0
 
 
 def is_same_but_for_paths(current: PhysicalPlan, other: PhysicalPlan) -> bool:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
+
+import pytest
 
 import spectra
 from spectra.algebra.nodes import Source
-from spectra.planner.adaptive import has_drifted, held_by
+from spectra.planner.adaptive import has_drifted, held_by, worth_its_state
 from spectra.planner.statistics import LabelStatistics, Statistics, statistics_from
-from spectra.streams.memory import from_triples
+from spectra.streams.memory import concatenate, from_triples
 from tests.property.compare import lines_of_batches
 from tests.unit.notation import STREAM, query, triple
 
@@ -54,6 +57,73 @@ def test_a_plan_that_fits_stays(monkeypatch) -> None:
     monkeypatch.setattr("spectra.planning._TRIPLES_PER_PLAN", 0)
     _, plans = told(spectra.Engine(statistics=known(rare=0.1, p=1)))
     assert len(plans) == 1
+
+
+CLOSURE = query("RANGE 60s STEP 1s", "?x <urn:p>+ ?y", "CHANGES")
+
+
+def lonely(count: int) -> list[tuple[str, str, str]]:
+    """Edges of which none meets another one."""
+    return [triple(f"s{number} p o{number}") for number in range(count)]
+
+
+def crowded(count: int) -> list[tuple[str, str, str]]:
+    """Edges between few vertices."""
+    rng = random.Random(3)
+    return [triple(f"v{rng.randrange(200)} p v{rng.randrange(200)}") for _ in range(count)]
+
+
+@pytest.mark.parametrize(("edges", "chosen"), [(lonely, "spath"), (crowded, "columns")])
+def test_first_edges_tell_what_suits_a_closure(edges: Callable[[int], list[tuple[str, str, str]]], chosen: str) -> None:
+    engine = spectra.Engine()
+    registered = engine.register(CLOSURE)
+    engine.push(edges(400)[:200], at=0)
+    assert "columns, since the path has a closure" in registered.explain()
+    engine.push(edges(400)[200:], at=1000)
+    assert f"{chosen}(" in registered.explain()
+    assert ("since edges lead to few pairs" in registered.explain()) == (chosen == "spath")
+    assert not registered.young
+
+
+def test_first_edges_come_in_a_portion_of_their_own() -> None:
+    """So that a long batch is not followed by what does not suit it."""
+    engine = spectra.Engine()
+    registered = engine.register(CLOSURE)
+    seen = []
+    registered.follow_paths = lambda chosen: seen.append(registered.edges_held())  # type: ignore[method-assign]
+    batch = concatenate([from_triples(STREAM, number, [edge], ()) for number, edge in enumerate(lonely(3000))])
+    engine.offer([batch], complete=False)
+    assert [sum(held.values()) for held in seen] == [512]
+
+
+def test_first_edges_change_nothing_that_was_decided() -> None:
+    for options in ({"adaptive": False}, {"path": "columns"}):
+        engine = spectra.Engine(**options)  # type: ignore[arg-type]
+        registered = engine.register(CLOSURE)
+        engine.push(lonely(400), at=0)
+        assert "columns(" in registered.explain()
+    engine = spectra.Engine(deleting=True)
+    registered = engine.register(CLOSURE)
+    engine.push(lonely(400), at=0)
+    assert "rapq, since edges lead to few pairs" in registered.explain()
+
+
+def test_columns_come_back_when_edges_lead_to_more(monkeypatch) -> None:
+    monkeypatch.setattr("spectra.planning._LEAST_FRESH", 500)
+    engine = spectra.Engine()
+    registered = engine.register(CLOSURE)
+    engine.push(lonely(400), at=0)
+    assert "spath(" in registered.explain()
+    edges = crowded(5000)
+    for second in range(20):
+        engine.push(edges[250 * second : 250 * (second + 1)], at=3000 * (second + 1))
+    assert "columns, since it costs least" in registered.explain()
+
+
+def test_what_is_gained_must_make_up_for_the_state() -> None:
+    assert worth_its_state(0, 0) == 0
+    assert worth_its_state(4000, 4000) == 0.5
+    assert worth_its_state(36_000, 4000) == 0.9
 
 
 def test_drift() -> None:
