@@ -129,6 +129,7 @@ class Query:
         # whether its paths are followed by rule, and nothing has been seen of them yet
         self.young = False
         self.planned_with: Mapping[tuple[Source, str], float] = {}
+        self.expected_pairs: Mapping[ObservedPath, float] = {}
         self.situation = Situation()
 
     def _built(self, physical: PhysicalPlan) -> Operator:

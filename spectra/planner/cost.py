@@ -166,11 +166,7 @@ class CostModel:
 
     def _path(self, plan: plans.SPathPlan, graph: GraphStatistics, times: float) -> tuple[Characteristics, float]:
         prices = self.prices
-        rooted, ended = not isinstance(plan.root, Variable), not isinstance(plan.target, Variable)
-        key = (plan.source, plan.path, plan.backward, rooted, ended, tuple(graph.items()))
-        if key not in self._paths:
-            self._paths[key] = estimate_path(plan.dfa, graph, rooted=rooted, ended=ended)
-        found = self._corrected(plan, self._paths[key])
+        found = self._corrected(plan, self._connected(plan, graph))
         near, far = reversed(ends(NO_EDGES, graph)) if plan.backward else ends(NO_EDGES, graph)
         values = {
             end.name: replace(vertices, distinct=distinct_terms)
@@ -182,6 +178,18 @@ class CostModel:
             out = out.scaled(1 / max(found.targets, 1.0))
         told = times * (found.edge_rate * prices.entry + out.rate * prices.delta)
         return out, told + self._followed(plan, found)
+
+    def _connected(self, plan: plans.SPathPlan, graph: GraphStatistics) -> PathEstimate:
+        rooted, ended = not isinstance(plan.root, Variable), not isinstance(plan.target, Variable)
+        key = (plan.source, plan.path, plan.backward, rooted, ended, tuple(graph.items()))
+        if key not in self._paths:
+            self._paths[key] = estimate_path(plan.dfa, graph, rooted=rooted, ended=ended)
+        return self._paths[key]
+
+    def pairs_per_edge(self, plan: plans.SPathPlan) -> float | None:
+        """How many pairs of a path should come in for each edge, None where nothing is known of its edges."""
+        found = self._connected(plan, self.graphs.get(plan.source, {}))
+        return found.pair_rate / found.edge_rate if found.edge_rate > 0 else None
 
     def _corrected(self, plan: plans.SPathPlan, found: PathEstimate) -> PathEstimate:
         """The estimate as far as it was seen to be right; where more pairs come in, there are more of all."""

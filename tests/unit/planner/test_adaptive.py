@@ -8,8 +8,9 @@ from collections.abc import Callable
 import pytest
 
 import spectra
+from spectra import planning
 from spectra.algebra.nodes import Source
-from spectra.planner.adaptive import has_drifted, held_by, worth_its_state
+from spectra.planner.adaptive import has_drifted, held_by, labels_have_drifted, worth_its_state
 from spectra.planner.statistics import LabelStatistics, Statistics, statistics_from
 from spectra.streams.memory import concatenate, from_triples
 from tests.property.compare import lines_of_batches
@@ -30,7 +31,7 @@ def told(engine: spectra.Engine) -> tuple[list[object], list[str]]:
     registered = engine.register(TEXT)
     plans = [registered.explain()]
     found = []
-    for second in range(120):
+    for second in range(300):
         edges = [triple(f"v{rng.randrange(60)} p v{rng.randrange(60)}") for _ in range(1)]
         if second % 10 == 0:
             edges.append(triple(f"u{second} rare v{rng.randrange(60)}"))
@@ -102,6 +103,8 @@ def test_first_edges_change_nothing_that_was_decided() -> None:
         registered = engine.register(CLOSURE)
         engine.push(lonely(400), at=0)
         assert "columns(" in registered.explain()
+    slides = query("RANGE 60s STEP 1s REPORT ON_WINDOW_CLOSE", "?x <urn:p>+ ?y")
+    assert not spectra.Engine().register(slides).young
     engine = spectra.Engine(deleting=True)
     registered = engine.register(CLOSURE)
     engine.push(lonely(400), at=0)
@@ -120,10 +123,30 @@ def test_columns_come_back_when_edges_lead_to_more(monkeypatch) -> None:
     assert "columns, since it costs least" in registered.explain()
 
 
-def test_what_is_gained_must_make_up_for_the_state() -> None:
+def test_a_state_costs_a_small_part_of_what_was_done_before() -> None:
     assert worth_its_state(0, 0) == 0
-    assert worth_its_state(4000, 4000) == 0.5
-    assert worth_its_state(36_000, 4000) == 0.9
+    assert worth_its_state(4000, 4000) == pytest.approx(0.2)
+    assert worth_its_state(16_000, 4000) == pytest.approx(0.8)
+
+
+def test_pairs_that_were_expected_are_no_reason_to_plan_again(monkeypatch) -> None:
+    monkeypatch.setattr("spectra.planning._LEAST_FRESH", 600)
+    monkeypatch.setattr("spectra.planning._TRIPLES_PER_PLAN", 0)
+    planned = []
+    optimise = planning.optimise
+    monkeypatch.setattr("spectra.planning.optimise", lambda *a, **k: (planned.append(a), optimise(*a, **k))[1])
+
+    def planned_again(met_terms: float) -> int:
+        figures = {"rate": 100, "validity": 60, "subjects": 6000, "objects": 6000, "live": 6000, "met_terms": met_terms}
+        engine = spectra.Engine(statistics=statistics_from({STREAM: {"<urn:p>": figures}}))
+        engine.register(CLOSURE)
+        planned.clear()
+        for second in range(20):
+            engine.push(lonely(2000)[100 * second : 100 * (second + 1)], at=1000 * second)
+        return len(planned)
+
+    assert planned_again(1e6) == 0
+    assert planned_again(1e3) > 0
 
 
 def test_drift() -> None:
@@ -133,6 +156,20 @@ def test_drift() -> None:
     assert has_drifted({"p": 10, "q": 10}, {"p": 10})
     assert has_drifted({"p": 10}, {"p": 10, "q": 10})
     assert has_drifted({"p": 10}, {})
+
+
+def test_a_window_that_fills_has_not_drifted() -> None:
+    planned = {"p": 1000, "q": 200}
+    assert not labels_have_drifted({"p": 1500, "q": 250}, planned)
+    assert not labels_have_drifted({"p": 100, "q": 21}, planned)
+    assert not labels_have_drifted({"p": 20}, planned)
+    assert not labels_have_drifted({}, planned)
+    assert not labels_have_drifted({"p": 1000, "q": 200, "r": 9}, planned)
+    assert labels_have_drifted({"p": 100, "q": 100}, planned)
+    assert labels_have_drifted({"p": 1000}, planned)
+    assert labels_have_drifted({"p": 2500, "q": 500}, planned)
+    assert labels_have_drifted({"p": 1000, "q": 200, "r": 90}, planned)
+    assert labels_have_drifted({"p": 5}, {})
 
 
 def test_edges_that_are_held() -> None:
