@@ -1,11 +1,12 @@
 """PATTERN: a star and a chain over one-triple events, against pyoxigraph at every event; lazy evaluation and none.
 
-    python benchmarks/patterns.py [--events N] [--window TRIPLES]
+    python benchmarks/patterns.py [--events N] [--window TRIPLES] [--overhead RUNS]
 
 Prints events per second of CPU time from N-Triples text to changes, the same for a window kept in a
 pyoxigraph store and queried again at every event, and their ratio, in one run. Then a chain whose last
 predicate comes only with the last tenth of the stream, joined lazily and not: the same answers, and what
-the joins that could not succeed took.
+the joins that could not succeed took. With `--overhead` only what adapting costs: each query by turns with plans
+that may be replaced and with those of the start, without statistics and with those of the stream.
 """
 
 from __future__ import annotations
@@ -16,12 +17,14 @@ import tempfile
 import time
 from collections import deque
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import pyoxigraph
 import streams
 
 import spectra
+from spectra.planner.statistics import Statistics
 
 EX = "http://example.org/"
 QUERIES = {
@@ -35,9 +38,18 @@ LATE = f"SELECT ?a ?e {{ ?a <{EX}p0> ?b . ?b <{EX}p1> ?c . ?c <{EX}p2> ?d . ?d <
 _DENSITY = 12
 
 
-def measure_spectra(query: str, path: Path, window: int, events: int, *, lazy: bool = True) -> dict[str, float]:
+def measure_spectra(
+    query: str,
+    path: Path,
+    window: int,
+    events: int,
+    *,
+    lazy: bool = True,
+    adaptive: bool = True,
+    known: Statistics | None = None,
+) -> dict[str, float]:
     """Events per second with `window` one-triple events, one per millisecond, in the window."""
-    engine = spectra.Engine(lazy=lazy)
+    engine = spectra.Engine(lazy=lazy, adaptive=adaptive, statistics=known)
     registered = engine.register(query, range=window, step=max(1, window // 100))
     start = time.process_time()
     changes = sum(len(b) for b in engine.run(spectra.read(path, interval=1), drain=False).batches())
@@ -90,11 +102,35 @@ def measure_pyoxigraph(query: str, path: Path, window: int, samples: int) -> flo
     return samples / (time.process_time() - start)
 
 
+def measure_overhead(name: str, path: Path, window: int, events: int, runs: int) -> None:
+    """Print how much longer a query takes that adapts: of both ways the best run, and the median of the ratios."""
+    query = QUERIES[name][1]
+    engine = spectra.Engine()
+    engine.register(query, range=window, step=max(1, window // 100))
+    for _ in engine.run(spectra.read(path, interval=1), drain=False).batches():
+        pass
+    for known in (None, engine.label_statistics()):
+        ratios, best = [], {True: 0.0, False: 0.0}
+        for number in range(runs):
+            speed = {}
+            for adaptive in (True, False) if number % 2 else (False, True):  # neither is always the first
+                found = measure_spectra(query, path, window, events, adaptive=adaptive, known=known)
+                speed[adaptive] = found["events_per_s"]
+                best[adaptive] = max(best[adaptive], speed[adaptive])
+            ratios.append(speed[False] / speed[True])
+        print(
+            f"{name:8}{'known' if known else 'not known':12}adaptive {best[True]:,.0f} events/s, "
+            f"not {best[False]:,.0f}; overhead of the best {best[False] / best[True] - 1:+.1%}, "
+            f"median {median(ratios) - 1:+.1%}"
+        )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--events", type=int, default=500_000)
     parser.add_argument("--window", type=int, default=100_000)
     parser.add_argument("--samples", type=int, default=5, help="events measured with pyoxigraph")
+    parser.add_argument("--overhead", type=int, metavar="RUNS", help="measure what adapting costs, and nothing else")
     arguments = parser.parse_args()
     rows = []
     with tempfile.TemporaryDirectory() as folder:
@@ -103,11 +139,16 @@ def main() -> None:
             write(path, 2_000)
             measure_spectra(query, path, 1_000, 2_000)  # compile
             write(path, arguments.events)
+            if arguments.overhead:
+                measure_overhead(name, path, arguments.window, arguments.events, arguments.overhead)
+                continue
             ours = measure_spectra(query, path, arguments.window, arguments.events)
             theirs = measure_pyoxigraph(query, path, arguments.window, arguments.samples)
             rows.append(
                 {"query": name, **ours, "pyoxigraph_events_per_s": theirs, "ratio": ours["events_per_s"] / theirs}
             )
+        if arguments.overhead:
+            return
         path = Path(folder) / "late.nt"
         events, window = arguments.events // 5, arguments.window // 5
         write_late(path, events, window)

@@ -53,6 +53,9 @@ _WORKLOADS: tuple[tuple[str, int, int, tuple[Rule, ...], PathChoice], ...] = (
     ("SELECT DISTINCT ?x ?y { ?x (<urn:a>/<urn:b>)+ ?y }", 1500, 18_000, (), "spath"),
     ("SELECT DISTINCT ?x ?y { ?x (<urn:a>/<urn:b>)+ ?y }", 1500, 18_000, (), "columns"),
     ("SELECT ?x ?y { ?x <urn:a>+ ?y }", 100, 400, (), "columns"),
+    # edges that hardly ever meet
+    ("SELECT ?x ?y { ?x <urn:a>+ ?y }", 3000, 300_000, (), "spath"),
+    ("SELECT ?x ?y { ?x <urn:a>+ ?y }", 3000, 300_000, (), "columns"),
     # answers at the end of every second
     ("SELECT DISTINCT ?x ?y { ?x (<urn:a>/<urn:b>)+ ?y }", 1500, 18_000, (), "condense"),
     ("SELECT ?x ?y { ?x <urn:a>+ ?y }", 100, 400, (), "condense"),

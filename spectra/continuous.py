@@ -28,7 +28,7 @@ from spectra.operators.path.rspq import PATH_BUDGET
 from spectra.operators.relational.implicit import Implicit
 from spectra.operators.relational.now import Evaluated
 from spectra.planner.adaptive import is_same_but_for_paths, path_key, paths_of
-from spectra.planner.cost import ObservedPath
+from spectra.planner.cost import Observed, ObservedPath
 from spectra.planner.path_choice import Situation, with_paths
 from spectra.planner.physical import explain_physical
 from spectra.planner.plans import PhysicalPlan, SPathPlan
@@ -126,7 +126,10 @@ class Query:
         # whether another plan may take over, also one that rules have rewritten, and what there was when the present
         # one was made
         self.adapts, self.rewritable = False, False
+        # whether its paths are followed by rule, and nothing has been seen of them yet
+        self.young = False
         self.planned_with: Mapping[tuple[Source, str], float] = {}
+        self.expected_pairs: Mapping[ObservedPath, float] = {}
         self.situation = Situation()
 
     def _built(self, physical: PhysicalPlan) -> Operator:
@@ -177,6 +180,11 @@ class Query:
         return bool(self._paths)
 
     @property
+    def has_columns(self) -> bool:
+        """Whether `columns` follows a path, without having been asked for."""
+        return any(path.kind == "columns" and path.plan.reason for path in self._paths)
+
+    @property
     def trickles(self) -> bool:
         """Whether there is a path whose pairs are found anew for every batch although little has changed."""
         return any(path.kind == "condense" and path.plan.reason and path.trickles for path in self._paths)
@@ -187,10 +195,10 @@ class Query:
         found = {source: edges_by_label(views, texts) for source, views in self._views.items() if not source.static}
         return {(source, label): count for source, labels in found.items() for label, count in labels.items()}
 
-    def observe(self) -> dict[ObservedPath, float]:
-        """How many pairs an edge led to, for each of the paths of which that can be said again."""
-        seen = {(path.plan.source, path.plan.path): path.pairs_per_edge() for path in self._paths}
-        return {path: pairs for path, pairs in seen.items() if pairs is not None}
+    def observe(self, *, first: bool = False) -> dict[ObservedPath, Observed]:
+        """What an edge led to, for each of the paths of which that can be said again; of `first` edges sooner."""
+        seen = {(path.plan.source, path.plan.path): path.observed(first=first) for path in self._paths}
+        return {path: found for path, found in seen.items() if found is not None}
 
     def follow_paths(self, chosen: Callable[[SPathPlan], SPathPlan]) -> None:
         """Go on with other operators for paths, between two batches; `chosen` gives a path with its operator.

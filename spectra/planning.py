@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from spectra.algebra.nodes import Node, Values
@@ -10,15 +10,24 @@ from spectra.algebra.nodes import Source as GraphSource
 from spectra.clock import FOREVER
 from spectra.continuous import Query, demand
 from spectra.errors import QueryError
-from spectra.planner.adaptive import has_drifted, held_by, takes_over
+from spectra.planner.adaptive import (
+    MARGIN,
+    has_drifted,
+    held_by,
+    labels_have_drifted,
+    part_of_cost,
+    paths_of,
+    worth_its_state,
+)
+from spectra.planner.cost import ObservedPath
 from spectra.planner.division import divided, division
 from spectra.planner.optimise import graphs_of, optimise
-from spectra.planner.path_choice import Situation, suited, with_path_operator, with_suited_paths
+from spectra.planner.path_choice import Situation, seen_at_first, suited, with_path_operator, with_suited_paths
 from spectra.planner.pattern_choice import PatternChoice, with_pattern_operators
 from spectra.planner.physical import physical_plan, with_implicit_windows
 from spectra.planner.plans import PathChoice, PhysicalPlan, SPathPlan, ValuesPlan
 from spectra.planner.search import Choice
-from spectra.planner.statistics import Statistics
+from spectra.planner.statistics import GraphStatistics, Statistics
 from spectra.report import Evaluations
 from spectra.sparql.query import ContinuousQuery, Option, WindowKind
 from spectra.timeline import ANY_STREAM
@@ -45,7 +54,8 @@ class Planning:
     deleting: bool | set[str]
     # queries that get their events bit by bit
     _trickling: set[str] = field(default_factory=set)
-    # triples that have come since plans were looked at
+    # triples that have come, and those since plans were looked at
+    _came: int = 0
     _fresh: int = 0
     _patience: int = 1
 
@@ -82,8 +92,13 @@ class Planning:
         """Note what the plan of a query that is registered was made for."""
         query.rewritable = query.choice is not None
         self._fresh -= _TRIPLES_PER_PLAN * (0 if query.choice is None else len(query.choice.considered))
-        query.planned_with = held_by(graphs_of(query.query, self.known))
+        graphs = graphs_of(query.query, self.known)
+        query.planned_with = held_by(graphs)
         query.situation = self._situation(query.query)
+        query.expected_pairs = _pairs_expected(query.physical, query.situation, graphs)
+        # where answers wait for the end of a slide, another portion costs more than the first edges could save
+        at_every_event = query.situation.wait == 0
+        query.young = self.adaptive and query.adapts and query.choice is None and query.has_columns and at_every_event
 
     def _optimised(
         self,
@@ -156,33 +171,68 @@ class Planning:
     def adapt(self, queries: Iterable[Query], triples: int, live: int, seen: Callable[[], Statistics]) -> None:
         """Look at the plans anew, once as many triples have come as are live in the windows; `triples` more have.
 
-        While no other plan takes over, it is done more and more seldom.
+        While no other plan takes over, it is done more and more seldom; but again whenever half as many more have come
+        as before. In windows that fill, edges meet more and more others.
         """
         if not self.adaptive:
             return
+        for query in queries:
+            if query.young and query.began:
+                self._see_first(query)
+        self._came += triples
         self._fresh += triples
-        if self._fresh < self._patience * max(live, _LEAST_FRESH):
+        if self._fresh < max(min(self._patience * max(live, _LEAST_FRESH), self._came / 3), _LEAST_FRESH):
             return
         self._fresh = 0
         self._patience = min(2 * self._patience, _MOST_PATIENCE)
         for query in queries:
             if query.adapts and query.began and (query.rewritable or query.has_paths):
-                self._adapt_query(query, seen)
+                self._adapt_query(query, worth_its_state(self._came, live), seen)
 
-    def _adapt_query(self, query: Query, seen: Callable[[], Statistics]) -> None:
-        """Let another plan take over if what there is differs from what the present one was made for."""
-        held, observed = query.edges_held(), query.observe()
-        before = query.situation.observed
-        if not (has_drifted(held, query.planned_with) or has_drifted({**before, **observed}, before)):
+    def _see_first(self, query: Query) -> None:
+        """Let trees follow the paths of which the first edges say that they suit them; that costs next to nothing."""
+        seen = query.observe(first=True)
+        query.young = query.has_columns and not seen
+        if not seen:
+            return
+        situation = query.situation
+        query.situation = replace(situation, observed=seen)
+        query.expected_pairs = {path: found.pairs for path, found in seen.items()}
+
+        def followed(path: SPathPlan) -> SPathPlan:
+            found = seen.get((path.source, path.path)) if path.reason and path.operator == "columns" else None
+            return path if found is None else seen_at_first(path, found, situation)
+
+        query.follow_paths(followed)
+
+    def _adapt_query(self, query: Query, worth: float, seen: Callable[[], Statistics]) -> None:
+        """Let another plan take over if what there is differs from what the present one was made for.
+
+        It must cost less than this part of the present one, `worth`, as `worth_its_state` has it.
+        """
+        observed, before = query.observe(), dict(query.situation.observed)
+        held = query.planned_with
+        if query.rewritable or not observed:  # otherwise only paths are chosen for, and their pairs say all
+            held = query.edges_held()
+        pairs = {path: found.pairs for path, found in observed.items()}
+        drifted = labels_have_drifted(held, query.planned_with)
+        if not (drifted or has_drifted({**query.expected_pairs, **pairs}, query.expected_pairs)):
             return
         known = seen()
-        query.planned_with = held
-        query.situation = replace(self._situation(query.query), observed={**before, **observed})
+        situation = replace(self._situation(query.query), observed=before | observed)
         # what was planned by rule, for want of statistics, is rewritten by nothing less than statistics that are given
-        choice = self._optimised(query.query, query.logical, known, query.situation, rewrite=query.rewritable)
+        choice = self._optimised(query.query, query.logical, known, situation, rewrite=query.rewritable)
         self._fresh -= _TRIPLES_PER_PLAN * (len(choice.considered) if choice is not None and query.rewritable else 0)
         graphs, removals = graphs_of(query.query, known), demand(query.query, query.physical).removals
-        if choice is not None and takes_over(choice, query.physical, query.situation, graphs, removals=removals):
+        part = 1.0
+        if choice is not None:
+            part = part_of_cost(choice, query.physical, situation, graphs, removals=removals)
+        if worth <= part < MARGIN:  # to be looked at again, when more has come
+            return
+        query.situation = situation
+        query.planned_with = held if drifted else query.planned_with
+        query.expected_pairs = {**query.expected_pairs, **pairs}
+        if choice is not None and part < MARGIN:
             query.replan(choice)
             self._patience = 1
 
@@ -191,6 +241,15 @@ class Planning:
         if Option.SIMPLE_PATHS not in query.query.options:
             situation = self._situation(query.query)
             query.follow_paths(lambda path: suited(path, situation) if path.reason else path)
+
+
+def _pairs_expected(
+    plan: PhysicalPlan, situation: Situation, graphs: Mapping[GraphSource, GraphStatistics]
+) -> dict[ObservedPath, float]:
+    """How many pairs each edge should lead to, for the paths of a plan of whose edges something is known."""
+    model = situation.model(graphs)
+    found = {(path.source, path.path): model.pairs_per_edge(path) for path in paths_of(plan)}
+    return {path: pairs for path, pairs in found.items() if pairs is not None}
 
 
 def _sparingly(path: SPathPlan) -> SPathPlan:

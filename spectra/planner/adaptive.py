@@ -29,8 +29,14 @@ from spectra.sparql.syntax import PathExpression, Term
 #: A label has changed when there are so many times as many edges of it as there were, or as few.
 _DRIFT = 2.0
 
-#: To build the state of another plan takes time, too: it must be so much cheaper.
-_MARGIN = 0.8
+#: So few edges say nothing of how frequent their label is.
+_FEW = 10
+
+#: Estimates are no measurements: another plan must be so much cheaper.
+MARGIN = 0.8
+
+#: What building a state may cost, as a part of all that was done before.
+_LOST = 0.2
 
 
 _Key = TypeVar("_Key")
@@ -40,6 +46,19 @@ def has_drifted(now: Mapping[_Key, float], then: Mapping[_Key, float]) -> bool:
     """Whether there is clearly more or less of anything than when the plan was made."""
     pairs = ((now.get(key, 0.0), then.get(key, 0.0)) for key in now.keys() | then.keys())
     return any(max(pair) > _DRIFT * min(pair) for pair in pairs)
+
+
+def labels_have_drifted(held: Mapping[_Key, float], planned: Mapping[_Key, float]) -> bool:
+    """Whether there are clearly more edges of a label than the plan was made for, or fewer beside the others.
+
+    A window that fills has fewer of all, which is no reason for another plan.
+    """
+    if not planned:
+        return bool(held)
+    part = min(sum(held.values()) / max(sum(planned.values()), 1.0), 1.0)
+    labels = held.keys() | planned.keys()
+    found = {label: max(held.get(label, 0.0), _FEW) for label in labels}
+    return has_drifted(found, {label: max(part * planned.get(label, 0.0), _FEW) for label in labels})
 
 
 def held_by(graphs: Mapping[Source, GraphStatistics]) -> dict[tuple[Source, str], float]:
@@ -52,22 +71,31 @@ def held_by(graphs: Mapping[Source, GraphStatistics]) -> dict[tuple[Source, str]
     }
 
 
-def takes_over(
+def part_of_cost(
     choice: Choice,
     current: PhysicalPlan,
     situation: Situation,
     graphs: Mapping[Source, GraphStatistics],
     *,
     removals: bool,
-) -> bool:
-    """Whether the chosen plan is worth its while, and can be put in the place of the current one."""
+) -> float:
+    """What part of the current plan's cost the chosen one has; all of it where it cannot be put in its place."""
     other = choice.best.estimate.plan
     same = is_same_but_for_paths(current, other)
     if other == current or not (same or is_replaceable(current, other)):
-        return False
+        return 1.0
     model = situation.model(graphs, observed=same)
     new, old = (model.estimate(plan, removals=removals).cost for plan in (other, current))
-    return new < _MARGIN * old
+    return new / old if old > 0 else 1.0
+
+
+def worth_its_state(came: float, live: float) -> float:
+    """What part of the present plan another one may cost at most, so that building its state does not cost too much.
+
+    That takes as long as the `live` triples of the windows take it. It must not be more than a small part of what the
+    `came` triples took so far: if the stream ends then, little is lost.
+    """
+    return _LOST * came / max(live, 1.0)
 
 
 def is_same_but_for_paths(current: PhysicalPlan, other: PhysicalPlan) -> bool:

@@ -19,10 +19,11 @@ class Constants:
     decide: float = 3.3  # a condition for one row
     insert: float = 0.22  # a row that is put into, or taken out of, a table of rows
     derive: float = 1.7  # a row that becomes an edge, or ceases to be one
-    node: float = 1.0  # a tree node that is set
-    edge: float = 0.01  # an edge that is looked at from a tree node
-    column: float = 1.8  # a column of lives that is merged
-    cell: float = 0.012  # a life in it
+    node: float = 0.5  # a tree node that is set
+    edge: float = 0.005  # an edge that is looked at from a tree node
+    arrival: float = 3.0  # an edge that columns are kept for
+    merge: float = 0.1  # a column of lives that is merged
+    cell: float = 0.006  # a life in it
     arc: float = 1.5  # an edge of the product graph, whenever its components are found anew
     pair: float = 0.005  # a pair that is compared with those of the evaluation before
 

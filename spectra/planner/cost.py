@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from math import exp
+from math import exp, inf, sqrt
+from typing import NamedTuple
 
 from spectra.algebra.nodes import Source, WScan
 from spectra.planner import plans
@@ -35,6 +36,14 @@ from spectra.sparql.syntax import PathExpression, Variable
 ObservedPath = tuple[Source, PathExpression]
 
 
+class Observed(NamedTuple):
+    """What each edge was seen to lead to: pairs that came in, and tree nodes that were set, between two bounds."""
+
+    pairs: float
+    least_nodes: float = 0.0
+    most_nodes: float = inf
+
+
 @dataclass(frozen=True, slots=True)
 class Estimate:
     """A plan with what comes out of it, its own cost per second, and the estimates of its inputs."""
@@ -55,13 +64,13 @@ class CostModel:
     """What estimates rest on: the statistics of the graphs, and what a step takes.
 
     `wait` is how many seconds there are between evaluations, 0 where there is one at every event. `observed` has for
-    paths how many pairs came in for each edge that did, where that has been seen.
+    paths what the edges that came in led to, where that has been seen.
     """
 
     graphs: Mapping[Source, GraphStatistics]
     prices: Constants
     wait: float = 0.0
-    observed: Mapping[ObservedPath, float] = field(default_factory=dict)
+    observed: Mapping[ObservedPath, Observed] = field(default_factory=dict)
     # the same scans, patterns and paths are parts of many plans
     _scans: dict[WScan, Characteristics] = field(default_factory=dict, compare=False, repr=False)
     _patterns: dict[tuple[plans.TpJoinPlan, float], tuple[Characteristics, float]] = field(
@@ -157,11 +166,7 @@ class CostModel:
 
     def _path(self, plan: plans.SPathPlan, graph: GraphStatistics, times: float) -> tuple[Characteristics, float]:
         prices = self.prices
-        rooted, ended = not isinstance(plan.root, Variable), not isinstance(plan.target, Variable)
-        key = (plan.source, plan.path, plan.backward, rooted, ended, tuple(graph.items()))
-        if key not in self._paths:
-            self._paths[key] = estimate_path(plan.dfa, graph, rooted=rooted, ended=ended)
-        found = self._corrected(plan, self._paths[key])
+        found = self._corrected(plan, self._connected(plan, graph))
         near, far = reversed(ends(NO_EDGES, graph)) if plan.backward else ends(NO_EDGES, graph)
         values = {
             end.name: replace(vertices, distinct=distinct_terms)
@@ -174,29 +179,54 @@ class CostModel:
         told = times * (found.edge_rate * prices.entry + out.rate * prices.delta)
         return out, told + self._followed(plan, found)
 
+    def _connected(self, plan: plans.SPathPlan, graph: GraphStatistics) -> PathEstimate:
+        rooted, ended = not isinstance(plan.root, Variable), not isinstance(plan.target, Variable)
+        key = (plan.source, plan.path, plan.backward, rooted, ended, tuple(graph.items()))
+        if key not in self._paths:
+            self._paths[key] = estimate_path(plan.dfa, graph, rooted=rooted, ended=ended)
+        return self._paths[key]
+
+    def pairs_per_edge(self, plan: plans.SPathPlan) -> float | None:
+        """How many pairs of a path should come in for each edge, None where nothing is known of its edges."""
+        found = self._connected(plan, self.graphs.get(plan.source, {}))
+        return found.pair_rate / found.edge_rate if found.edge_rate > 0 else None
+
     def _corrected(self, plan: plans.SPathPlan, found: PathEstimate) -> PathEstimate:
         """The estimate as far as it was seen to be right; where more pairs come in, there are more of all."""
         seen = self.observed.get((plan.source, plan.path))
         if seen is None or found.pair_rate <= 0:
             return found
-        return found.scaled(seen * found.edge_rate / found.pair_rate)
+        found = found.scaled(seen.pairs * found.edge_rate / found.pair_rate)
+        nodes = min(max(found.node_rate / found.edge_rate, seen.least_nodes), seen.most_nodes)
+        share = nodes * found.edge_rate / found.node_rate if found.node_rate else 1.0
+        return replace(found, node_rate=nodes * found.edge_rate, probe_rate=share * found.probe_rate)
 
     def _followed(self, plan: plans.SPathPlan, found: PathEstimate) -> float:
         """What it costs to follow a path, without what is told of it."""
         prices = self.prices
         match plan.operator:
             case "columns":
-                merged = found.node_rate / max(found.nodes_at_vertex, 1.0)
-                # it keeps the edges of every vertex itself
-                return merged * prices.column + found.node_rate * prices.cell + 2 * found.edge_rate * prices.insert
+                # all roots of a vertex set out together, and get fewer on their way
+                merged = found.node_rate / sqrt(max(found.nodes_at_vertex, 1.0))
+                return by_columns(prices, found.edge_rate, merged, found.node_rate)
             case "condense" if self.wait > 0:
                 return (found.edges * prices.arc + found.pairs * prices.pair) / self.wait
             case "condense":
                 return found.edge_rate * (found.edges * prices.arc + found.pairs * prices.pair)
             case _:
-                trees = found.node_rate * prices.node + found.probe_rate * prices.edge
+                trees = by_trees(prices, found.node_rate, found.probe_rate)
                 # nodes hang on edges too, or belong to several trees
                 return trees * {"spath": 1.0, "rapq": 1.05, "landmark": 4.0}.get(plan.operator, 2.0)
+
+
+def by_columns(prices: Constants, edges: float, merged: float, nodes: float) -> float:
+    """What `columns` takes for so many edges that arrive, columns that are merged, and tree nodes that are set."""
+    return edges * prices.arrival + merged * prices.merge + nodes * prices.cell
+
+
+def by_trees(prices: Constants, nodes: float, probes: float) -> float:
+    """What `spath` takes for so many tree nodes that are set, and edges that are looked at for that."""
+    return nodes * prices.node + probes * prices.edge
 
 
 _LOOK_BACK = (

@@ -9,7 +9,7 @@ from math import inf
 from spectra.algebra.nodes import Source
 from spectra.automata import longest_word
 from spectra.planner.constants import constants
-from spectra.planner.cost import CostModel, ObservedPath
+from spectra.planner.cost import CostModel, Observed, ObservedPath, by_columns, by_trees
 from spectra.planner.physical import DERIVED, turned
 from spectra.planner.plans import (
     DerivedPathPlan,
@@ -21,8 +21,9 @@ from spectra.planner.plans import (
 from spectra.planner.statistics import GraphStatistics
 from spectra.sparql.syntax import Variable
 
-#: Another one than the first must be so much cheaper.
-_MARGIN = 0.8
+#: Another one than the first must be so much cheaper, and still more at the start: windows fill, and then edges lead
+#: to more pairs.
+_MARGIN, _FIRST_MARGIN = 0.8, 0.4
 
 
 #: So few evaluations while an edge is in the window, and the pairs are better found anew for each of them.
@@ -42,7 +43,7 @@ class Situation:
     evaluations: Mapping[Source, float] = field(default_factory=dict)
     each: bool = False
     wait: float = 0.0
-    observed: Mapping[ObservedPath, float] = field(default_factory=dict)
+    observed: Mapping[ObservedPath, Observed] = field(default_factory=dict)
 
     def model(self, graphs: Mapping[Source, GraphStatistics], *, observed: bool = True) -> CostModel:
         """The model of what plans cost, for graphs of which these statistics are known.
@@ -77,6 +78,22 @@ def suited(path: SPathPlan, situation: Situation) -> SPathPlan:
     if situation.deletes(path.source):
         return replace(path, operator="rapq", reason="the path has no closure and edges are deleted")
     return replace(path, operator="spath", reason="the path has no closure and no edge is deleted")
+
+
+def seen_at_first(path: SPathPlan, seen: Observed, situation: Situation) -> SPathPlan:
+    """A path that `columns` followed, by trees where its first edges led to so few tree nodes that those cost less.
+
+    In `columns` an edge has its price however few roots are behind it.
+    """
+    prices, nodes = constants(), seen.least_nodes
+    if by_trees(prices, nodes, nodes) >= _FIRST_MARGIN * by_columns(prices, 1.0, nodes, nodes):
+        return path
+    return replace(path, operator=_trees(path, situation), reason="edges lead to few pairs")
+
+
+def _trees(path: SPathPlan, situation: Situation) -> PathOperator:
+    """The operator that keeps trees."""
+    return "rapq" if situation.deletes(path.source) else "spath"
 
 
 def with_suited_paths(plan: PhysicalPlan, situation: Situation) -> PhysicalPlan:
@@ -123,10 +140,14 @@ def _variants(path: SPathPlan, situation: Situation, fixed: PathOperator | None)
     if fixed is not None:
         return [replace(way, operator=fixed, reason="") for way in ways]
     first = suited(path, situation)
-    if first.operator != "columns":  # how often answers are asked for, or that there is no closure, has decided
+    seen = (path.source, path.path) in situation.observed
+    # how often answers are asked for has decided; and without a closure estimates say less than that there is none
+    if first.operator == "condense" or (first.operator != "columns" and not seen):
         return [replace(way, operator=first.operator, reason=first.reason) for way in ways]
-    operators: tuple[PathOperator, ...] = ("columns", "spath")
-    return [replace(way, operator=operator, reason="it costs least") for way in ways for operator in operators]
+    other = _trees(path, situation) if first.operator == "columns" else "columns"
+    return [
+        replace(way, operator=operator, reason="it costs least") for way in ways for operator in (first.operator, other)
+    ]
 
 
 def _cheapest(variants: list[PhysicalPlan], model: CostModel) -> PhysicalPlan:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from math import prod
+from math import isfinite, prod
 
 from spectra.automata import OTHER, Dfa
 from spectra.automata.nfa import Label
@@ -48,12 +48,22 @@ class PathEstimate:
 
 @dataclass(slots=True)
 class _Edges:
-    """Edges as they are followed, from near to far."""
+    """Edges of a label as they are followed, from near to far; `met` is the label's `met_terms`."""
 
     live: float
     rate: float
     near: Values
     far: Values
+    met: float
+
+    def after(self, last: _Edges) -> float:
+        """How many of them go on from the end of another one.
+
+        How often edges of one label do is counted. It is not to be told from their vertices: a hub may have no way out.
+        """
+        if self is last and isfinite(self.met):
+            return self.live / self.met
+        return self.live / self.near.room(last.far)
 
 
 def estimate_path(dfa: Dfa, graph: GraphStatistics, *, rooted: bool, ended: bool) -> PathEstimate:
@@ -85,7 +95,7 @@ def estimate_path(dfa: Dfa, graph: GraphStatistics, *, rooted: bool, ended: bool
                 for (at, last), pairs in found.items():
                     if at != state:
                         continue
-                    successors = step.live / step.near.room(edges[last].far)
+                    successors = step.after(edges[last])
                     thrown[place] += pairs * successors
                     # a new edge carries on all that reaches its source, and a node that changes all its edges
                     turnover = step.rate / step.live if step.live else 0.0
@@ -128,4 +138,4 @@ def _followed(label: Label, dfa: Dfa, graph: GraphStatistics) -> _Edges:
     else:
         of_label = graph.get(label.predicate, NO_EDGES)
     near, far = reversed(ends(of_label, graph)) if label.backward else ends(of_label, graph)
-    return _Edges(of_label.live, of_label.rate, near, far)
+    return _Edges(of_label.live, of_label.rate, near, far, of_label.met_terms)

@@ -73,6 +73,15 @@ def test_json(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert len(found["alternatives"]) > 1
 
 
+@pytest.mark.parametrize("form", ["text", "json", "dot", "svg"])
+def test_measurements_in_each_format(folder: Path, form: str, capsys: pytest.CaptureFixture[str]) -> None:
+    plain = explained(capsys, str(folder / "q.rq"), "--format", form)
+    assert "measured" not in plain
+    analyzed = explained(capsys, str(folder / "q.rq"), "--analyze", "--input", str(folder / "s.nt"), "--format", form)
+    for said in ("estimated", "measured", "columns_merged"):
+        assert said in analyzed
+
+
 def test_dot_and_svg(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     dot = explained(capsys, str(folder / "q.rq"), "--format", "dot")
     assert dot.startswith("digraph plans {")

@@ -104,7 +104,7 @@ def test_what_comes_bit_by_bit_is_not_found_anew_each_time() -> None:
 
 def test_paths_keep_less_before_the_limit_is_passed() -> None:
     def followed(limit: int | None) -> tuple[spectra.Engine, str, int]:
-        engine = spectra.Engine(state_limit=limit)
+        engine = spectra.Engine(state_limit=limit, adaptive=False)
         query = engine.register(TEXT)
         told = 0
         for number in range(60):

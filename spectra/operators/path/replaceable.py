@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import inf
 
 import numpy as np
 
 from spectra.clock import NO_END
 from spectra.operators.contract import Deltas, Operator
+from spectra.planner.cost import Observed
 from spectra.planner.plans import PathOperator, SPathPlan
 from spectra.views.view import WindowViews
 
 #: Batches of which on average less than one in so many edges of the window changes are small, once there were some.
 _LITTLE, _LEAST_BATCHES = 16, 16
 
-#: Edges after which the pairs that they led to say something.
-_LEAST_EDGES = 500
+#: Edges after which the pairs that they led to say something, and those of the start.
+_LEAST_EDGES, _FIRST_EDGES = 500, 250
+
+#: Operators that count the tree nodes that they touch.
+_TREES = ("spath", "rapq")
 
 
 class Replaceable:
@@ -30,7 +35,7 @@ class Replaceable:
         # what the present operator has been given
         self._batches, self._entries = 0, 0
         # edges that have come in since somebody asked, and pairs that did
-        self._edges, self._pairs = 0, 0
+        self._edges, self._pairs, self._worked = 0, 0, 0
         self.source = make(plan.operator)
         self.variables = self.source.variables
 
@@ -47,6 +52,7 @@ class Replaceable:
         self.views.vacuum()
         self.source, self.kind = other, kind
         self._batches, self._entries = 0, 0
+        self._forget_edges()
 
     @property
     def counters(self) -> dict[str, int]:
@@ -66,16 +72,28 @@ class Replaceable:
         self._pairs += int(np.count_nonzero(deltas.sign > 0))
         return deltas
 
-    def pairs_per_edge(self) -> float | None:
-        """How many pairs came in for each edge since this was asked last, None where too few edges did.
+    def observed(self, *, first: bool = False) -> Observed | None:
+        """What each edge led to since this was asked last, None where too few came, or too few of the `first` ones.
 
-        `condense` does not know of those that come and go between evaluations.
+        `condense` does not know of pairs that come and go between evaluations. A merged column sets a tree node at
+        least; what trees touch to set nodes, they also touch to take nodes down.
         """
-        if self._edges < _LEAST_EDGES or self.kind == "condense":
+        if self._edges < (_FIRST_EDGES if first else _LEAST_EDGES) or self.kind == "condense":
             return None
-        found = self._pairs / self._edges
+        pairs, steps = self._pairs / self._edges, (self._work() - self._worked) / self._edges
+        self._forget_edges()
+        if self.kind == "columns":
+            return Observed(pairs, least_nodes=max(pairs, steps))
+        return Observed(pairs, least_nodes=pairs, most_nodes=max(pairs, steps) if self.kind in _TREES else inf)
+
+    def _forget_edges(self) -> None:
         self._edges = self._pairs = 0
-        return found
+        self._worked = self._work()
+
+    def _work(self) -> int:
+        """Columns that were merged so far, or tree nodes that were touched."""
+        counters = self.counters
+        return counters.get("columns_merged", 0) + counters.get("nodes_touched", 0)
 
     @property
     def trickles(self) -> bool:

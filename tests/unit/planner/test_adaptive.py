@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
+
+import pytest
 
 import spectra
+from spectra import planning
 from spectra.algebra.nodes import Source
-from spectra.planner.adaptive import has_drifted, held_by
+from spectra.planner.adaptive import has_drifted, held_by, labels_have_drifted, worth_its_state
 from spectra.planner.statistics import LabelStatistics, Statistics, statistics_from
-from spectra.streams.memory import from_triples
+from spectra.streams.memory import concatenate, from_triples
 from tests.property.compare import lines_of_batches
 from tests.unit.notation import STREAM, query, triple
 
@@ -27,7 +31,7 @@ def told(engine: spectra.Engine) -> tuple[list[object], list[str]]:
     registered = engine.register(TEXT)
     plans = [registered.explain()]
     found = []
-    for second in range(120):
+    for second in range(300):
         edges = [triple(f"v{rng.randrange(60)} p v{rng.randrange(60)}") for _ in range(1)]
         if second % 10 == 0:
             edges.append(triple(f"u{second} rare v{rng.randrange(60)}"))
@@ -56,6 +60,95 @@ def test_a_plan_that_fits_stays(monkeypatch) -> None:
     assert len(plans) == 1
 
 
+CLOSURE = query("RANGE 60s STEP 1s", "?x <urn:p>+ ?y", "CHANGES")
+
+
+def lonely(count: int) -> list[tuple[str, str, str]]:
+    """Edges of which none meets another one."""
+    return [triple(f"s{number} p o{number}") for number in range(count)]
+
+
+def crowded(count: int) -> list[tuple[str, str, str]]:
+    """Edges between few vertices."""
+    rng = random.Random(3)
+    return [triple(f"v{rng.randrange(200)} p v{rng.randrange(200)}") for _ in range(count)]
+
+
+@pytest.mark.parametrize(("edges", "chosen"), [(lonely, "spath"), (crowded, "columns")])
+def test_first_edges_tell_what_suits_a_closure(edges: Callable[[int], list[tuple[str, str, str]]], chosen: str) -> None:
+    engine = spectra.Engine()
+    registered = engine.register(CLOSURE)
+    engine.push(edges(400)[:200], at=0)
+    assert "columns, since the path has a closure" in registered.explain()
+    engine.push(edges(400)[200:], at=1000)
+    assert f"{chosen}(" in registered.explain()
+    assert ("since edges lead to few pairs" in registered.explain()) == (chosen == "spath")
+    assert not registered.young
+
+
+def test_first_edges_come_in_a_portion_of_their_own() -> None:
+    """So that a long batch is not followed by what does not suit it."""
+    engine = spectra.Engine()
+    registered = engine.register(CLOSURE)
+    seen = []
+    registered.follow_paths = lambda chosen: seen.append(registered.edges_held())  # type: ignore[method-assign]
+    batch = concatenate([from_triples(STREAM, number, [edge], ()) for number, edge in enumerate(lonely(3000))])
+    engine.offer([batch], complete=False)
+    assert [sum(held.values()) for held in seen] == [512]
+
+
+def test_first_edges_change_nothing_that_was_decided() -> None:
+    for options in ({"adaptive": False}, {"path": "columns"}):
+        engine = spectra.Engine(**options)  # type: ignore[arg-type]
+        registered = engine.register(CLOSURE)
+        engine.push(lonely(400), at=0)
+        assert "columns(" in registered.explain()
+    slides = query("RANGE 60s STEP 1s REPORT ON_WINDOW_CLOSE", "?x <urn:p>+ ?y")
+    assert not spectra.Engine().register(slides).young
+    engine = spectra.Engine(deleting=True)
+    registered = engine.register(CLOSURE)
+    engine.push(lonely(400), at=0)
+    assert "rapq, since edges lead to few pairs" in registered.explain()
+
+
+def test_columns_come_back_when_edges_lead_to_more(monkeypatch) -> None:
+    monkeypatch.setattr("spectra.planning._LEAST_FRESH", 500)
+    engine = spectra.Engine()
+    registered = engine.register(CLOSURE)
+    engine.push(lonely(400), at=0)
+    assert "spath(" in registered.explain()
+    edges = crowded(5000)
+    for second in range(20):
+        engine.push(edges[250 * second : 250 * (second + 1)], at=3000 * (second + 1))
+    assert "columns, since it costs least" in registered.explain()
+
+
+def test_a_state_costs_a_small_part_of_what_was_done_before() -> None:
+    assert worth_its_state(0, 0) == 0
+    assert worth_its_state(4000, 4000) == pytest.approx(0.2)
+    assert worth_its_state(16_000, 4000) == pytest.approx(0.8)
+
+
+def test_pairs_that_were_expected_are_no_reason_to_plan_again(monkeypatch) -> None:
+    monkeypatch.setattr("spectra.planning._LEAST_FRESH", 600)
+    monkeypatch.setattr("spectra.planning._TRIPLES_PER_PLAN", 0)
+    planned = []
+    optimise = planning.optimise
+    monkeypatch.setattr("spectra.planning.optimise", lambda *a, **k: (planned.append(a), optimise(*a, **k))[1])
+
+    def planned_again(met_terms: float) -> int:
+        figures = {"rate": 100, "validity": 60, "subjects": 6000, "objects": 6000, "live": 6000, "met_terms": met_terms}
+        engine = spectra.Engine(statistics=statistics_from({STREAM: {"<urn:p>": figures}}))
+        engine.register(CLOSURE)
+        planned.clear()
+        for second in range(20):
+            engine.push(lonely(2000)[100 * second : 100 * (second + 1)], at=1000 * second)
+        return len(planned)
+
+    assert planned_again(1e6) == 0
+    assert planned_again(1e3) > 0
+
+
 def test_drift() -> None:
     assert not has_drifted({"p": 10}, {"p": 19})
     assert has_drifted({"p": 10}, {"p": 21})
@@ -63,6 +156,20 @@ def test_drift() -> None:
     assert has_drifted({"p": 10, "q": 10}, {"p": 10})
     assert has_drifted({"p": 10}, {"p": 10, "q": 10})
     assert has_drifted({"p": 10}, {})
+
+
+def test_a_window_that_fills_has_not_drifted() -> None:
+    planned = {"p": 1000, "q": 200}
+    assert not labels_have_drifted({"p": 1500, "q": 250}, planned)
+    assert not labels_have_drifted({"p": 100, "q": 21}, planned)
+    assert not labels_have_drifted({"p": 20}, planned)
+    assert not labels_have_drifted({}, planned)
+    assert not labels_have_drifted({"p": 1000, "q": 200, "r": 9}, planned)
+    assert labels_have_drifted({"p": 100, "q": 100}, planned)
+    assert labels_have_drifted({"p": 1000}, planned)
+    assert labels_have_drifted({"p": 2500, "q": 500}, planned)
+    assert labels_have_drifted({"p": 1000, "q": 200, "r": 90}, planned)
+    assert labels_have_drifted({"p": 5}, {})
 
 
 def test_edges_that_are_held() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import pytest
 
@@ -11,12 +12,13 @@ from spectra.algebra.from_sparql import from_sparql
 from spectra.algebra.nodes import Source, WScan
 from spectra.planner.characteristics import Characteristics, distinct, joined, scanned, selectivity, some, united
 from spectra.planner.constants import Constants, constants, save
-from spectra.planner.cost import CostModel, Estimate
+from spectra.planner.cost import CostModel, Estimate, Observed
+from spectra.planner.path_choice import with_path_operator
 from spectra.planner.physical import physical_plan
-from spectra.planner.plans import inputs
+from spectra.planner.plans import PathOperator, inputs
 from spectra.planner.statistics import LabelStatistics
 from spectra.sparql import parse_query
-from spectra.sparql.syntax import Call, Constant, Variable
+from spectra.sparql.syntax import Call, Constant, Link, OneOrMorePath, Variable
 from tests.unit.notation import STREAM, query, triple
 
 X, Y = Variable("x"), Variable("y")
@@ -99,6 +101,38 @@ def test_a_closure_is_a_geometric_series_as_long_as_vertices_have_less_than_one_
 def test_a_dense_closure_fills_the_graph() -> None:
     found = estimated("?x <urn:p>+ ?y", {"<urn:p>": LabelStatistics(100, 10, 100, 100, 1000)})
     assert found.out.live == pytest.approx(100 * 100, rel=0.01)
+
+
+def test_a_hub_without_a_way_out_leads_nowhere() -> None:
+    """Half of all edges end in one vertex; that no edge goes on from it is counted, and cannot be told otherwise."""
+    hub = replace(SPARSE, objects=250_000, met_objects=4, met_terms=2_000_000)
+    found = estimated("?x <urn:p>+ ?y", {"<urn:p>": hub})
+    assert found.out.live == pytest.approx(500_000 / (1 - 0.25), rel=0.01)
+
+
+def followed(labels: dict[str, LabelStatistics], operator: PathOperator, observed: Observed | None = None) -> float:
+    """What it costs to follow `p+` by an operator."""
+    plan = physical_plan(from_sparql(parse_query(query("RANGE 10s", "?x <urn:p>+ ?y"))))
+    path = OneOrMorePath(Link("<urn:p>"))
+    seen = {} if observed is None else {(Source("urn:w"), path): observed}
+    model = CostModel({Source("urn:w"): labels}, Constants(), observed=seen)
+    return model.estimate(with_path_operator(plan, operator)).cost
+
+
+def test_few_roots_are_followed_by_trees_and_many_by_columns() -> None:
+    sparse = {"<urn:p>": replace(SPARSE, met_terms=5_000_000)}
+    assert followed(sparse, "spath") < 0.5 * followed(sparse, "columns")
+    dense = {"<urn:p>": LabelStatistics(100, 10, 100, 100, 1000)}
+    assert followed(dense, "columns") < 0.5 * followed(dense, "spath")
+
+
+def test_what_was_seen_bounds_the_tree_nodes() -> None:
+    labels = {"<urn:p>": SPARSE}
+    as_estimated = followed(labels, "spath", Observed(2.0))
+    assert followed(labels, "spath", Observed(2.0, least_nodes=20.0)) > 2 * as_estimated
+    assert followed(labels, "spath", Observed(2.0, most_nodes=1.0)) < as_estimated
+    assert followed(labels, "spath", Observed(2.0, least_nodes=0.1, most_nodes=1e6)) == as_estimated
+    assert followed(labels, "spath", Observed(20.0)) > 5 * as_estimated
 
 
 def test_a_constant_end_means_one_tree() -> None:
