@@ -343,11 +343,13 @@ def _fixed(term: Term) -> str | None:
 
 
 def _conflicts(dfa: Dfa) -> str:
-    """Whether simple paths may have to be searched for."""
+    """Whether simple paths may have to be searched for, and whether that may take exponential time."""
     if is_conflict_free(dfa):
         return "free of conflicts by itself"
     longest = longest_word(dfa)
-    return "may conflict" if longest is None else f"may conflict, at most {longest} edges"
+    if longest is None:
+        return "may conflict"
+    return f"may conflict within {longest} edges, never exponential in the graph"
 
 
 def _path_line(plan: SPathPlan) -> str:

@@ -22,8 +22,8 @@ EMPTY = ", empty path matches the terms of the graph"
         ("(<urn:a>|^<urn:b>)+", "free of conflicts by itself"),
         ("<urn:a>/<urn:b>*", "free of conflicts by itself"),
         ("(<urn:a>/<urn:b>)+", "may conflict"),
-        ("<urn:a>/<urn:b>/<urn:c>", "may conflict, at most 3 edges"),
-        ("<urn:a>{2,3}", "may conflict, at most 3 edges"),
+        ("<urn:a>/<urn:b>/<urn:c>", "may conflict within 3 edges, never exponential in the graph"),
+        ("<urn:a>{2,3}", "may conflict within 3 edges, never exponential in the graph"),
     ],
 )
 def test_explain_says_whether_a_path_may_conflict(path, said):

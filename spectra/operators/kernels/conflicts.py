@@ -3,8 +3,10 @@
 The nodes of a conflict are those that lead to its vertex by edges that last longer than the pair does. A node is
 *closed* for it as long as it leads there by a path that clashes with none and lasts longer than the pair: then no
 simple path that does so comes to the node, or the pair would last longer, and a new edge that leaves the node changes
-nothing. Where all paths that may clash do so at one vertex, the *gate*, a simple path to a node that is not closed has
-been there, or it could go on; a new edge to another node from which all leads through the gate changes nothing either.
+nothing. Where the other nodes all lead there through one vertex, the *gate*, and one of them does so by a path that
+passes the gate once and can clash nowhere else, a simple path to this node has been at the gate, or it could go on: a
+new edge from it to another node from which all leads through the gate changes nothing either. A path that passes the
+gate twice may clash there with itself, and says nothing of the way to the node.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from numpy.typing import NDArray
 from spectra.clock import NO_END
 from spectra.jit import kernel
 from spectra.operators.kernels.delta_trees import DEAD, FIRST, find_node, is_unmarked, product_of, slide_of
-from spectra.operators.kernels.simple_paths import CLEAN, GATE, GATED, KNOWN
+from spectra.operators.kernels.simple_paths import AFTER, CLEAN, GATE, KNOWN, ONCE
 from spectra.views.kernels.index import IndexColumns, find_slot, link, unlink
 
 # what `tally` holds: free entries, entries in use, the first end among them, the end up to which all is over, whether
@@ -36,8 +38,8 @@ class ConflictColumns(NamedTuple):
     needed.
 
     `stamp` is that of the last search, which unmarked nodes for the pair; `closed` is the stamp of the last extension
-    that came from a node which is closed for it, `inside` of the last one from any of its nodes. `open` is set where an
-    edge was deleted that made nodes so. `gated` says that all paths to the vertex that may clash do so at one vertex.
+    that came from a node which is closed for it, `inside` of the last one from a node that is closed or passes the gate
+    once. `open` is set where an edge was deleted that made nodes so. `gated` says that there is a gate.
     """
 
     root: NDArray[np.int32]
@@ -176,13 +178,14 @@ def unmark_known(trees, automaton, conflicts, links, search, conflict, root):
 
 @kernel
 def close_conflicts(trees, conflicts, links, node):
-    """Give the conflicts that a node belongs to, or for which it is closed, the stamp of an extension."""
+    """Give the conflicts for which a node is closed or passes the gate once the stamp of an extension."""
     at = first_link(trees, conflicts, links, node)
     while at >= 0:
         conflict = links.conflict[at]
         if links.slide[at] >= trees.size[FIRST] and not conflicts.open[conflict]:
-            conflicts.inside[conflict] = conflicts.tally[STAMP]
-            if links.way[at] != GATED:
+            if links.way[at] >= ONCE:
+                conflicts.inside[conflict] = conflicts.tally[STAMP]
+            if links.way[at] >= AFTER:
                 conflicts.closed[conflict] = conflicts.tally[STAMP]
         at = next_link(conflicts, links, at)
 

@@ -53,6 +53,7 @@ from spectra.operators.kernels.derivations import PHASE, result_end
 from spectra.operators.kernels.pairs import COLLECTED, TOLD, collect_pair, forget_pairs
 from spectra.operators.kernels.simple_paths import (
     FULL,
+    GATED,
     KNOWN,
     LIMIT,
     VISITED,
@@ -180,7 +181,7 @@ def reach_from(views, automaton, search, vertex, state, position):
     """
     states = automaton.moves.shape[0]
     forget_known(search)
-    if not know(search, np.int64(vertex) * states + state, np.int64(NO_END), False):
+    if not know(search, np.int64(vertex) * states + state, np.int64(NO_END), GATED):
         return False
     first = 0
     while first < search.tally[KNOWN]:
@@ -194,7 +195,7 @@ def reach_from(views, automaton, search, vertex, state, position):
             while row >= 0:
                 if views.gone[row] > position and fits(views, automaton, label, row):
                     product = np.int64(target_of(views, automaton, label, row)) * states + following
-                    if not know(search, product, np.int64(NO_END), False):
+                    if not know(search, product, np.int64(NO_END), GATED):
                         return False
                 row = views.lists.after[index, row]
     return True

@@ -22,14 +22,15 @@ from spectra.operators.kernels.delta_trees import end_of, find_node, mixed, plac
 from spectra.views.kernels.apply import end_at, visible
 
 # what `tally` holds: nodes visited, how many may be, nodes that are known, whether there was no room for more, edges of
-# the path that was found, the only vertex at which paths to the target may clash (0: there is none, -1: several)
+# the path that was found, the vertex through which all nodes lead to the target that may clash on the way
+# (0: there are none, -1: through several)
 VISITED, LIMIT, KNOWN, FULL, LENGTH, GATE = range(6)
 
 #: Marks: not visited (or to be visited again), and tried in vain for good. Others are places in `done`.
 UNMARKED, MARKED = np.int32(-2), np.int32(-1)
 
-#: How a node leads to the target.
-GATED, AFTER, CLEAN = np.int8(0), np.int8(1), np.int8(2)
+#: How a node leads to the target, from the worst: see `SearchColumns.way`.
+GATED, ONCE, AFTER, CLEAN = np.int8(0), np.int8(1), np.int8(2), np.int8(3)
 
 #: The row at which a frame of the search has not looked for edges yet; -1 is the end of a list.
 UNSEEN = -2
@@ -48,7 +49,8 @@ class SearchColumns(NamedTuple):
     whether a node below has a `conflict` with it, and the first frame that something below comes back to (`leans`).
     `found` are the edges of the best path.
     `hold` is until when a node leads to the target by a path that was found, and `way` whether that clashes with none
-    (`CLEAN`), with none but for the node itself (`AFTER`), or may clash (`GATED`).
+    (`CLEAN`), with none but for the node itself (`AFTER`), with none but for the node itself and one visit to a node
+    that is `AFTER` (`ONCE`), or may clash (`GATED`).
     """
 
     table: NDArray[np.int32]
@@ -89,12 +91,15 @@ def slot_of(search, product):
 
 
 @kernel
-def know(search, product, hold, clean):
-    """Add a product node unless it is known; False for want of room."""
+def know(search, product, hold, way):
+    """Add a product node unless it is known; False for want of room.
+
+    One that is known gains only by a way of the same kind.
+    """
     slot = slot_of(search, product)
     if search.table[slot] != 0:
         number = search.table[slot] - 1
-        if (search.way[number] != GATED) == clean:
+        if min(search.way[number], AFTER) == min(way, AFTER):
             search.hold[number] = max(search.hold[number], hold)
     else:
         number = search.tally[KNOWN]
@@ -107,7 +112,7 @@ def know(search, product, hold, clean):
         search.mark[number] = UNMARKED
         search.done[number] = 0
         search.hold[number] = hold
-        search.way[number] = CLEAN if clean else GATED
+        search.way[number] = way
         search.tally[KNOWN] = number + 1
     return True
 
@@ -143,7 +148,7 @@ def may_clash(trees, automaton, root, vertex, state):
 
 
 @kernel
-def step_back(views, automaton, trees, search, root, target, position, floor, number, clean):
+def step_back(views, automaton, trees, search, root, target, position, floor, number, way):
     """Get to know what leads to a node by one edge; (whether the root does, whether there was room)."""
     states = automaton.moves.shape[0]
     reached, state = search.product[number] // states, search.product[number] % states
@@ -162,7 +167,7 @@ def step_back(views, automaton, trees, search, root, target, position, floor, nu
                     if source == root:
                         found = found or before == 0
                     elif may_be_passed(trees, root, source, before, floor):
-                        if not know(search, np.int64(source) * states + before, min(search.hold[number], end), clean):
+                        if not know(search, np.int64(source) * states + before, min(search.hold[number], end), way):
                             return found, False
             row = views.lists.after[index, row]
     return found, True
@@ -173,7 +178,8 @@ def look_back(views, automaton, trees, search, root, target, position, floor):
     """Get to know the nodes that lead to the target by edges after `floor`; whether the root is among them.
 
     Neither root nor target are passed. First come the nodes from which a path leads there that cannot clash with the
-    way to it, then the others. Gives up for want of room or at the limit.
+    way to it, then those from which one can only at one visit to a vertex, then the others. Gives up for want of room
+    or at the limit.
     """
     states = automaton.moves.shape[0]
     tally = search.tally
@@ -182,31 +188,29 @@ def look_back(views, automaton, trees, search, root, target, position, floor):
     tally[GATE] = 0
     for i in range(automaton.accepting.shape[0]):
         if may_be_passed(trees, root, target, automaton.accepting[i], floor):
-            if not know(search, np.int64(target) * states + automaton.accepting[i], np.int64(FOREVER), True):
+            if not know(search, np.int64(target) * states + automaton.accepting[i], np.int64(FOREVER), CLEAN):
                 return False
     targets = tally[KNOWN]
-    for phase in range(2):
+    for way in (CLEAN, ONCE, GATED):
         number = -1
         while number + 1 < tally[KNOWN]:
             number += 1
             if search.done[number]:
                 continue
             vertex, state = search.product[number] // states, search.product[number] % states
-            if number >= targets and may_clash(trees, automaton, root, vertex, state):
-                if phase == 0:
-                    search.way[number] = AFTER
+            if way == CLEAN and number >= targets and may_clash(trees, automaton, root, vertex, state):
+                search.way[number] = AFTER
+                tally[GATE] = vertex if tally[GATE] in (0, vertex) else -1
+                continue
+            if way == ONCE and search.way[number] == ONCE:
+                # what leads to the gate by way of the gate may clash there with itself
+                if vertex == tally[GATE] or may_clash(trees, automaton, root, vertex, state):
                     continue
-                if tally[GATE] == 0:
-                    tally[GATE] = vertex
-                elif tally[GATE] != vertex:
-                    tally[GATE] = -1
             search.done[number] = 1
             tally[VISITED] += 1
             if tally[VISITED] > tally[LIMIT]:
                 return False
-            from_root, room = step_back(
-                views, automaton, trees, search, root, target, position, floor, number, phase == 0
-            )
+            from_root, room = step_back(views, automaton, trees, search, root, target, position, floor, number, way)
             found = found or from_root
             if not room:
                 return False
