@@ -126,8 +126,6 @@ class Query:
         # whether another plan may take over, also one that rules have rewritten, and what there was when the present
         # one was made
         self.adapts, self.rewritable = False, False
-        # whether its paths are followed by rule, and nothing has been seen of them yet
-        self.young = False
         self.planned_with: Mapping[tuple[Source, str], float] = {}
         self.expected_pairs: Mapping[ObservedPath, float] = {}
         self.situation = Situation()
@@ -180,11 +178,6 @@ class Query:
         return bool(self._paths)
 
     @property
-    def has_columns(self) -> bool:
-        """Whether `columns` follows a path, without having been asked for."""
-        return any(path.kind == "columns" and path.plan.reason for path in self._paths)
-
-    @property
     def trickles(self) -> bool:
         """Whether there is a path whose pairs are found anew for every batch although little has changed."""
         return any(path.kind == "condense" and path.plan.reason and path.trickles for path in self._paths)
@@ -195,9 +188,9 @@ class Query:
         found = {source: edges_by_label(views, texts) for source, views in self._views.items() if not source.static}
         return {(source, label): count for source, labels in found.items() for label, count in labels.items()}
 
-    def observe(self, *, first: bool = False) -> dict[ObservedPath, Observed]:
-        """What an edge led to, for each of the paths of which that can be said again; of `first` edges sooner."""
-        seen = {(path.plan.source, path.plan.path): path.observed(first=first) for path in self._paths}
+    def observe(self) -> dict[ObservedPath, Observed]:
+        """What an edge led to, for each of the paths of which that can be said again."""
+        seen = {(path.plan.source, path.plan.path): path.observed() for path in self._paths}
         return {path: found for path, found in seen.items() if found is not None}
 
     def follow_paths(self, chosen: Callable[[SPathPlan], SPathPlan]) -> None:

@@ -22,7 +22,7 @@ from spectra.planner.adaptive import (
 from spectra.planner.cost import ObservedPath
 from spectra.planner.division import divided, division
 from spectra.planner.optimise import graphs_of, optimise
-from spectra.planner.path_choice import Situation, seen_at_first, suited, with_path_operator, with_suited_paths
+from spectra.planner.path_choice import Situation, able_to_delete, suited, with_path_operator, with_suited_paths
 from spectra.planner.pattern_choice import PatternChoice, with_pattern_operators
 from spectra.planner.physical import physical_plan, with_implicit_windows
 from spectra.planner.plans import PathChoice, PhysicalPlan, SPathPlan, ValuesPlan
@@ -96,9 +96,6 @@ class Planning:
         query.planned_with = held_by(graphs)
         query.situation = self._situation(query.query)
         query.expected_pairs = _pairs_expected(query.physical, query.situation, graphs)
-        # where answers wait for the end of a slide, another portion costs more than the first edges could save
-        at_every_event = query.situation.wait == 0
-        query.young = self.adaptive and query.adapts and query.choice is None and query.has_columns and at_every_event
 
     def _optimised(
         self,
@@ -149,7 +146,7 @@ class Planning:
             self.deleting = {*(self.deleting or ()), *met}
             for query in queries:
                 if not met.isdisjoint(query.streams) or ANY_STREAM in query.streams:
-                    self._follow_suited(query)
+                    self._follow(query, able_to_delete)
 
     def review(self, queries: Collection[Query], deleted: Collection[str]) -> None:
         """Let other operators follow paths where streams are not as they were taken to be.
@@ -160,7 +157,7 @@ class Planning:
         for query in queries:
             if query.trickles:
                 self._trickling.add(query.name)
-                self._follow_suited(query)
+                self._follow(query, suited)
 
     def spare_memory(self, queries: Iterable[Query]) -> None:
         """Let paths be followed by the operator that keeps least of them."""
@@ -176,9 +173,6 @@ class Planning:
         """
         if not self.adaptive:
             return
-        for query in queries:
-            if query.young and query.began:
-                self._see_first(query)
         self._came += triples
         self._fresh += triples
         if self._fresh < max(min(self._patience * max(live, _LEAST_FRESH), self._came / 3), _LEAST_FRESH):
@@ -188,22 +182,6 @@ class Planning:
         for query in queries:
             if query.adapts and query.began and (query.rewritable or query.has_paths):
                 self._adapt_query(query, worth_its_state(self._came, live), seen)
-
-    def _see_first(self, query: Query) -> None:
-        """Let trees follow the paths of which the first edges say that they suit them; that costs next to nothing."""
-        seen = query.observe(first=True)
-        query.young = query.has_columns and not seen
-        if not seen:
-            return
-        situation = query.situation
-        query.situation = replace(situation, observed=seen)
-        query.expected_pairs = {path: found.pairs for path, found in seen.items()}
-
-        def followed(path: SPathPlan) -> SPathPlan:
-            found = seen.get((path.source, path.path)) if path.reason and path.operator == "columns" else None
-            return path if found is None else seen_at_first(path, found, situation)
-
-        query.follow_paths(followed)
 
     def _adapt_query(self, query: Query, worth: float, seen: Callable[[], Statistics]) -> None:
         """Let another plan take over if what there is differs from what the present one was made for.
@@ -236,11 +214,11 @@ class Planning:
             query.replan(choice)
             self._patience = 1
 
-    def _follow_suited(self, query: Query) -> None:
-        """Let the paths of a query be followed by what suits them now."""
+    def _follow(self, query: Query, chosen: Callable[[SPathPlan, Situation], SPathPlan]) -> None:
+        """Let the paths of a query be followed by what is chosen now, unless somebody said which operator to take."""
         if Option.SIMPLE_PATHS not in query.query.options:
             situation = self._situation(query.query)
-            query.follow_paths(lambda path: suited(path, situation) if path.reason else path)
+            query.follow_paths(lambda path: chosen(path, situation) if path.reason else path)
 
 
 def _pairs_expected(

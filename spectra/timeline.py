@@ -29,9 +29,6 @@ from spectra.views.view import Log, WindowViews
 #: part of what the window holds (rows that went stay linked until the portion is done) or than caches like.
 _LEAST_PORTION, _MOST_PORTION = 4096, 16384
 
-#: The first portion, where it is to be seen which operators suit the paths of a query.
-_FIRST_PORTION = 512
-
 #: Reads whatever stream there is: the window of plain SPARQL.
 ANY_STREAM = ""
 
@@ -400,8 +397,7 @@ class Timeline:
                 waiting = _events_for(state, released)
                 budget = min(budget, state.graphs.portion(waiting.graph, np.diff(waiting.event_first)))
         reached = NO_END
-        first = _FIRST_PORTION if any(query.young for query in self.queries) else budget
-        for events, last in _portions(released, budget, min(first, budget)):
+        for events, last in _portions(released, budget):
             yield from self._apply(events, last)
             reached = last
         for events_of_stream in released.values():
@@ -548,10 +544,8 @@ def _events(derived: DerivedTriples, times: NDArray[np.int64]) -> EncodedEvents:
     return EncodedEvents(derived.triples, derived.change, first, times, np.diff(first), np.arange(len(times)), nameless)
 
 
-def _portions(
-    released: dict[str, EncodedEvents], budget: int, first: int
-) -> Iterator[tuple[dict[str, EncodedEvents], int]]:
-    """Whole instants, together about `budget` triples, at first about `first`: (events by stream, last instant)."""
+def _portions(released: dict[str, EncodedEvents], budget: int) -> Iterator[tuple[dict[str, EncodedEvents], int]]:
+    """Whole instants, together about `budget` triples: (events by stream, last instant)."""
     if not released:
         return
     times = np.concatenate([events.event_time for events in released.values()])
@@ -562,7 +556,7 @@ def _portions(
     start = 0
     while start < len(times):
         before = total[start - 1] if start else 0
-        within = int(np.searchsorted(total, before + (budget if start else first), side="right")) - 1
+        within = int(np.searchsorted(total, before + budget, side="right")) - 1
         last = int(times[max(start, within)])
         start = int(np.searchsorted(times, last, side="right"))
         portion = {}

@@ -12,20 +12,20 @@ from pathlib import Path
 class Constants:
     """Microseconds for one step of each kind."""
 
-    entry: float = 0.11  # an entry of the log that an operator reads
-    probe: float = 0.12  # a look-up in an index of the views
-    row: float = 0.08  # a row that is looked at or written
-    delta: float = 0.006  # a row that passes an operator without state
-    decide: float = 3.3  # a condition for one row
-    insert: float = 0.22  # a row that is put into, or taken out of, a table of rows
-    derive: float = 1.7  # a row that becomes an edge, or ceases to be one
-    node: float = 0.5  # a tree node that is set
-    edge: float = 0.005  # an edge that is looked at from a tree node
-    arrival: float = 3.0  # an edge that columns are kept for
-    merge: float = 0.1  # a column of lives that is merged
-    cell: float = 0.006  # a life in it
-    arc: float = 1.5  # an edge of the product graph, whenever its components are found anew
-    pair: float = 0.005  # a pair that is compared with those of the evaluation before
+    entry: float = 0.05  # an entry of the log that an operator reads
+    probe: float = 0.03  # a look-up in an index of the views
+    row: float = 0.035  # a row that is looked at or written
+    delta: float = 0.001  # a row that passes an operator without state
+    decide: float = 1.4  # a condition for one row
+    insert: float = 0.09  # a row that is put into, or taken out of, a table of rows
+    derive: float = 0.66  # a row that becomes an edge, or ceases to be one
+    node: float = 0.38  # a tree node that is set
+    edge: float = 0.0016  # an edge that is looked at from a tree node
+    arrival: float = 0.5  # an edge that columns are kept for
+    merge: float = 0.13  # a column of lives that is merged
+    cell: float = 0.0012  # a life in it
+    arc: float = 1.2  # an edge of the product graph, whenever its components are found anew
+    pair: float = 0.0002  # a pair that is compared with those of the evaluation before
 
 
 def constants_file() -> Path:

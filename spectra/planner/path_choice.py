@@ -7,9 +7,8 @@ from dataclasses import dataclass, field, replace
 from math import inf
 
 from spectra.algebra.nodes import Source
-from spectra.automata import longest_word
 from spectra.planner.constants import constants
-from spectra.planner.cost import CostModel, Observed, ObservedPath, by_columns, by_trees
+from spectra.planner.cost import CostModel, Observed, ObservedPath
 from spectra.planner.physical import DERIVED, turned
 from spectra.planner.plans import (
     DerivedPathPlan,
@@ -21,10 +20,8 @@ from spectra.planner.plans import (
 from spectra.planner.statistics import GraphStatistics
 from spectra.sparql.syntax import Variable
 
-#: Another one than the first must be so much cheaper, and still more at the start: windows fill, and then edges lead
-#: to more pairs.
-_MARGIN, _FIRST_MARGIN = 0.8, 0.4
-
+#: Another one than the first must be so much cheaper.
+_MARGIN = 0.8
 
 #: So few evaluations while an edge is in the window, and the pairs are better found anew for each of them.
 _FEW_EVALUATIONS = 20
@@ -62,9 +59,8 @@ def suited(path: SPathPlan, situation: Situation) -> SPathPlan:
     """The path by the operator that a plain rule gives it, with the reason.
 
     `condense` finds all pairs anew, and is the fastest where answers are asked for seldom. Of those that go on from
-    what there was, `columns` sets all roots of a product node together and is the fastest by far, however many ends of
-    validity edges have, and finds again what a deleted edge takes down for many roots at once. Without a closure an
-    edge leads to few roots: their small trees are followed faster by `spath`, or by `rapq` where edges are deleted.
+    what there was, `columns` sets all roots of a product node together and is the fastest, however many ends of
+    validity edges have, and finds again what a deleted edge takes down for many roots at once.
     What is gone with its event is followed by what has least to forget, `spath`.
     """
     if situation.each or path.source.events:
@@ -73,22 +69,14 @@ def suited(path: SPathPlan, situation: Situation) -> SPathPlan:
     if evaluations <= _FEW_EVALUATIONS and len(path.variables) == 2:
         reason = f"there are {evaluations:,.3g} evaluations while an edge is valid"
         return replace(path, operator="condense", reason=reason)
-    if longest_word(path.dfa) is None:
-        return replace(path, operator="columns", reason="the path has a closure")
-    if situation.deletes(path.source):
-        return replace(path, operator="rapq", reason="the path has no closure and edges are deleted")
-    return replace(path, operator="spath", reason="the path has no closure and no edge is deleted")
+    return replace(path, operator="columns", reason="all roots are followed together")
 
 
-def seen_at_first(path: SPathPlan, seen: Observed, situation: Situation) -> SPathPlan:
-    """A path that `columns` followed, by trees where its first edges led to so few tree nodes that those cost less.
-
-    In `columns` an edge has its price however few roots are behind it.
-    """
-    prices, nodes = constants(), seen.least_nodes
-    if by_trees(prices, nodes, nodes) >= _FIRST_MARGIN * by_columns(prices, 1.0, nodes, nodes):
+def able_to_delete(path: SPathPlan, situation: Situation) -> SPathPlan:
+    """The path by trees that know which edges they hang on, if trees follow it and edges are deleted."""
+    if path.operator != "spath" or situation.each or path.source.events or not situation.deletes(path.source):
         return path
-    return replace(path, operator=_trees(path, situation), reason="edges lead to few pairs")
+    return replace(path, operator="rapq", reason=f"{path.reason}, and edges are deleted")
 
 
 def _trees(path: SPathPlan, situation: Situation) -> PathOperator:
@@ -140,14 +128,10 @@ def _variants(path: SPathPlan, situation: Situation, fixed: PathOperator | None)
     if fixed is not None:
         return [replace(way, operator=fixed, reason="") for way in ways]
     first = suited(path, situation)
-    seen = (path.source, path.path) in situation.observed
-    # how often answers are asked for has decided; and without a closure estimates say less than that there is none
-    if first.operator == "condense" or (first.operator != "columns" and not seen):
+    if first.operator != "columns":  # how often answers are asked for has decided
         return [replace(way, operator=first.operator, reason=first.reason) for way in ways]
-    other = _trees(path, situation) if first.operator == "columns" else "columns"
-    return [
-        replace(way, operator=operator, reason="it costs least") for way in ways for operator in (first.operator, other)
-    ]
+    operators: tuple[PathOperator, ...] = ("columns", _trees(path, situation))
+    return [replace(way, operator=operator, reason="it costs least") for way in ways for operator in operators]
 
 
 def _cheapest(variants: list[PhysicalPlan], model: CostModel) -> PhysicalPlan:

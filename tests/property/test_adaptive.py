@@ -97,25 +97,6 @@ def test_operators_of_paths_change() -> None:
     assert sum(check_operators_that_change(any_case(72_000 + seed)) for seed in range(60)) > 20
 
 
-def test_first_edges_decide(monkeypatch) -> None:
-    """As after 250 edges, but after two of them, in portions that are as small."""
-    monkeypatch.setattr("spectra.operators.path.replaceable._FIRST_EDGES", 2)
-    monkeypatch.setattr("spectra.timeline._FIRST_PORTION", 2)
-    changed = 0
-    for seed in range(80):
-        case = path_case(73_000 + seed)
-        query = case.query()
-        case, drain = closed(case, query)
-        engine = Engine()
-        registered = engine.register(query, static=case.static)
-        told = engine.offer([batch_of(event) for event in case.events], complete=False)
-        told += engine.drain() if drain else engine.finish()
-        found = differences(case, query, lines_of_batches(told), expected(case, query, "run", drain=drain), "run")
-        assert not found, f"{found}\n{case}\n{registered.explain()}"
-        changed += "edges lead to few pairs" in registered.explain()
-    assert changed > 10
-
-
 @pytest.mark.long
 @pytest.mark.parametrize("chunk", range(10))
 def test_many_plans_take_over(chunk: int) -> None:

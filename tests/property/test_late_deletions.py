@@ -64,20 +64,25 @@ def check_cut(case: Case) -> str:
     return " ".join(sorted(found))
 
 
-def test_the_first_deletion_comes_late() -> None:
+def test_the_first_deletion_comes_late(by_trees: None) -> None:
     for seed in range(60):
         check(late(seed))
 
 
-def test_the_first_deletion_between_checkpoints() -> None:
+def test_the_first_deletion_between_checkpoints(by_trees: None) -> None:
     found = [check_cut(late(1000 + seed)) for seed in range(100)]
-    assert sum("rapq" in each and "spath" in each for each in found) > 20  # no closure
+    assert sum("rapq" in each and "spath" in each for each in found) > 20
+
+
+def test_columns_stay_at_the_first_deletion() -> None:
+    found = [check_cut(late(1000 + seed)) for seed in range(100)]
     assert found.count("columns") > 20
+    assert not any("rapq" in each for each in found)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("chunk", range(10))
-def test_many_first_deletions(chunk: int) -> None:
+def test_many_first_deletions(chunk: int, by_trees: None) -> None:
     wanted = int(os.environ.get("SPECTRA_LONG_CASES", "20000")) // 20
     seed = int(os.environ.get("SPECTRA_LONG_SEED", "1")) * 10_000_000 + chunk * 100_000
     for number in range(wanted):

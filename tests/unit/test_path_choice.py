@@ -35,8 +35,8 @@ def test_an_unknown_operator_is_refused():
 
 
 @pytest.mark.parametrize(("name", "chosen"), [("s.nt", "spath"), ("s.rdfp", "rapq"), ("s.rdfp.gz", "rapq")])
-def test_streams_that_can_delete_are_followed_by_rapq_without_a_closure(name, chosen, tmp_path, capsys):
-    (tmp_path / "q.rq").write_text(BOUNDED)
+def test_trees_of_streams_that_can_delete_are_those_of_rapq(name, chosen, tmp_path, capsys, by_trees):
+    (tmp_path / "q.rq").write_text(TEXT)
     content = {"s.nt": EDGE, "s.rdfp": PATCH, "s.rdfp.gz": PATCH}[name].encode()
     (tmp_path / name).write_bytes(gzip.compress(content) if name.endswith("gz") else content)
     assert main(["explain", str(tmp_path / "q.rq"), "--analyze", "--input", str(tmp_path / name)]) == 0
@@ -48,22 +48,29 @@ def test_no_cores_are_refused() -> None:
         spectra.Engine(cores=0)
 
 
-def test_the_first_deletion_lets_another_operator_follow_paths_without_a_closure() -> None:
+def test_the_first_deletion_lets_other_trees_be_kept(by_trees) -> None:
     engine = spectra.Engine()
-    query = engine.register(BOUNDED)
-    assert "spath, since the path has no closure and no edge is deleted" in query.explain()
+    query = engine.register(TEXT)
     engine.push(EDGE, at=1000)
     assert "spath(?x ?y)" in query.explain()
     engine.push(deleted=EDGE, at=2000)
-    assert "rapq, since the path has no closure and edges are deleted" in query.explain()
+    assert "rapq, since trees are wanted, and edges are deleted" in query.explain()
     assert [change.op for change in engine.push(EDGE, at=3000)] == ["+"]
 
 
-def test_streams_that_are_said_to_delete() -> None:
-    assert "rapq(?x ?y)" in spectra.Engine(deleting=True).register(BOUNDED).explain()
-    assert "rapq(?x ?y)" in spectra.Engine(deleting=["urn:s"]).register(BOUNDED).explain()
-    assert "spath(?x ?y)" in spectra.Engine(deleting=["urn:other"]).register(BOUNDED).explain()
-    assert "columns, since the path has a closure" in spectra.Engine(deleting=True).register(TEXT).explain()
+def test_streams_that_are_said_to_delete(by_trees) -> None:
+    assert "rapq(?x ?y)" in spectra.Engine(deleting=True).register(TEXT).explain()
+    assert "rapq(?x ?y)" in spectra.Engine(deleting=["urn:s"]).register(TEXT).explain()
+    assert "spath(?x ?y)" in spectra.Engine(deleting=["urn:other"]).register(TEXT).explain()
+
+
+@pytest.mark.parametrize("text", [TEXT, BOUNDED])
+def test_columns_follow_deletions_too(text) -> None:
+    engine = spectra.Engine()
+    query = engine.register(text)
+    engine.push(EDGE, at=1000)
+    engine.push(deleted=EDGE, at=2000)
+    assert "columns, since all roots are followed together" in query.explain()
 
 
 def test_operators_that_were_asked_for_stay() -> None:

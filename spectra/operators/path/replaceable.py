@@ -16,8 +16,8 @@ from spectra.views.view import WindowViews
 #: Batches of which on average less than one in so many edges of the window changes are small, once there were some.
 _LITTLE, _LEAST_BATCHES = 16, 16
 
-#: Edges after which the pairs that they led to say something, and those of the start.
-_LEAST_EDGES, _FIRST_EDGES = 500, 250
+#: Edges after which the pairs that they led to say something.
+_LEAST_EDGES = 500
 
 #: Operators that count the tree nodes that they touch.
 _TREES = ("spath", "rapq")
@@ -72,19 +72,22 @@ class Replaceable:
         self._pairs += int(np.count_nonzero(deltas.sign > 0))
         return deltas
 
-    def observed(self, *, first: bool = False) -> Observed | None:
-        """What each edge led to since this was asked last, None where too few came, or too few of the `first` ones.
+    def observed(self) -> Observed | None:
+        """What each edge led to since this was asked last, None where too few came.
 
         `condense` does not know of pairs that come and go between evaluations. A merged column sets a tree node at
-        least; what trees touch to set nodes, they also touch to take nodes down.
+        least. Trees also touch nodes to take them down; but where all pairs are there already and only last longer,
+        what is touched is all that says so.
         """
-        if self._edges < (_FIRST_EDGES if first else _LEAST_EDGES) or self.kind == "condense":
+        if self._edges < _LEAST_EDGES or self.kind == "condense":
             return None
         pairs, steps = self._pairs / self._edges, (self._work() - self._worked) / self._edges
         self._forget_edges()
         if self.kind == "columns":
             return Observed(pairs, least_nodes=max(pairs, steps))
-        return Observed(pairs, least_nodes=pairs, most_nodes=max(pairs, steps) if self.kind in _TREES else inf)
+        if self.kind in _TREES:
+            return Observed(pairs, least_nodes=max(pairs, steps / 4), most_nodes=max(pairs, steps))
+        return Observed(pairs, least_nodes=pairs)
 
     def _forget_edges(self) -> None:
         self._edges = self._pairs = 0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
 
 import pytest
 
@@ -11,8 +10,9 @@ import spectra
 from spectra import planning
 from spectra.algebra.nodes import Source
 from spectra.planner.adaptive import has_drifted, held_by, labels_have_drifted, worth_its_state
+from spectra.planner.constants import Constants
 from spectra.planner.statistics import LabelStatistics, Statistics, statistics_from
-from spectra.streams.memory import concatenate, from_triples
+from spectra.streams.memory import from_triples
 from tests.property.compare import lines_of_batches
 from tests.unit.notation import STREAM, query, triple
 
@@ -74,51 +74,20 @@ def crowded(count: int) -> list[tuple[str, str, str]]:
     return [triple(f"v{rng.randrange(200)} p v{rng.randrange(200)}") for _ in range(count)]
 
 
-@pytest.mark.parametrize(("edges", "chosen"), [(lonely, "spath"), (crowded, "columns")])
-def test_first_edges_tell_what_suits_a_closure(edges: Callable[[int], list[tuple[str, str, str]]], chosen: str) -> None:
-    engine = spectra.Engine()
-    registered = engine.register(CLOSURE)
-    engine.push(edges(400)[:200], at=0)
-    assert "columns, since the path has a closure" in registered.explain()
-    engine.push(edges(400)[200:], at=1000)
-    assert f"{chosen}(" in registered.explain()
-    assert ("since edges lead to few pairs" in registered.explain()) == (chosen == "spath")
-    assert not registered.young
-
-
-def test_first_edges_come_in_a_portion_of_their_own() -> None:
-    """So that a long batch is not followed by what does not suit it."""
-    engine = spectra.Engine()
-    registered = engine.register(CLOSURE)
-    seen = []
-    registered.follow_paths = lambda chosen: seen.append(registered.edges_held())  # type: ignore[method-assign]
-    batch = concatenate([from_triples(STREAM, number, [edge], ()) for number, edge in enumerate(lonely(3000))])
-    engine.offer([batch], complete=False)
-    assert [sum(held.values()) for held in seen] == [512]
-
-
-def test_first_edges_change_nothing_that_was_decided() -> None:
-    for options in ({"adaptive": False}, {"path": "columns"}):
-        engine = spectra.Engine(**options)  # type: ignore[arg-type]
-        registered = engine.register(CLOSURE)
-        engine.push(lonely(400), at=0)
-        assert "columns(" in registered.explain()
-    slides = query("RANGE 60s STEP 1s REPORT ON_WINDOW_CLOSE", "?x <urn:p>+ ?y")
-    assert not spectra.Engine().register(slides).young
-    engine = spectra.Engine(deleting=True)
-    registered = engine.register(CLOSURE)
-    engine.push(lonely(400), at=0)
-    assert "rapq, since edges lead to few pairs" in registered.explain()
-
-
-def test_columns_come_back_when_edges_lead_to_more(monkeypatch) -> None:
+def test_the_cheaper_operator_takes_over_and_back(monkeypatch) -> None:
+    """As on a machine on which an edge costs much in columns."""
+    monkeypatch.setattr("spectra.planner.path_choice.constants", lambda: Constants(arrival=5.0))
     monkeypatch.setattr("spectra.planning._LEAST_FRESH", 500)
     engine = spectra.Engine()
     registered = engine.register(CLOSURE)
-    engine.push(lonely(400), at=0)
-    assert "spath(" in registered.explain()
-    edges = crowded(5000)
-    for second in range(20):
+    assert "columns, since all roots are followed together" in registered.explain()
+    for second in range(10):
+        engine.push(lonely(4000)[400 * second : 400 * (second + 1)], at=300 * second)
+    assert "spath, since it costs least" in registered.explain()
+    engine.push(deleted=lonely(1), at=3000)
+    assert "rapq, since it costs least, and edges are deleted" in registered.explain()
+    edges = crowded(20_000)
+    for second in range(80):
         engine.push(edges[250 * second : 250 * (second + 1)], at=3000 * (second + 1))
     assert "columns, since it costs least" in registered.explain()
 

@@ -47,9 +47,9 @@ def test_paths_grow_from_the_end_that_has_fewer_edges() -> None:
     assert "from the object" in physical(chosen("?x <urn:p>+/<urn:a> ?y", a=0.1, p=50))
 
 
-def test_dense_paths_are_followed_by_columns() -> None:
+def test_paths_are_followed_by_columns() -> None:
     assert "columns(" in physical(chosen("?x <urn:p>+ ?y", p=300))
-    assert "spath(" in physical(chosen("?x <urn:p>+ ?y", p=10))
+    assert "columns(" in physical(chosen("?x <urn:p>+ ?y", p=10))
 
 
 def test_a_join_below_a_closure() -> None:
