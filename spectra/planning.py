@@ -33,10 +33,10 @@ from spectra.sparql.query import ContinuousQuery, Option, WindowKind
 from spectra.timeline import ANY_STREAM
 
 #: Plans are looked at anew after so many triples at least, and after so many times as many as the windows hold at most.
-_LEAST_FRESH, _MOST_PATIENCE = 4000, 16
+_LEAST_FRESH, _MOST_PATIENCE = 8000, 16
 
 #: A plan that is looked at takes as long as so many triples do in a simple query, many times over.
-_TRIPLES_PER_PLAN = 5000
+_TRIPLES_PER_PLAN = 15_000
 
 
 @dataclass(slots=True)
@@ -91,7 +91,8 @@ class Planning:
     def begin(self, query: Query) -> None:
         """Note what the plan of a query that is registered was made for."""
         query.rewritable = query.choice is not None
-        self._fresh -= _TRIPLES_PER_PLAN * (0 if query.choice is None else len(query.choice.considered))
+        if query.choice is not None:
+            self._rest_after(query.choice)
         graphs = graphs_of(query.query, self.known)
         query.planned_with = held_by(graphs)
         query.situation = self._situation(query.query)
@@ -200,7 +201,8 @@ class Planning:
         situation = replace(self._situation(query.query), observed=before | observed)
         # what was planned by rule, for want of statistics, is rewritten by nothing less than statistics that are given
         choice = self._optimised(query.query, query.logical, known, situation, rewrite=query.rewritable)
-        self._fresh -= _TRIPLES_PER_PLAN * (len(choice.considered) if choice is not None and query.rewritable else 0)
+        if choice is not None and query.rewritable:
+            self._rest_after(choice)
         graphs, removals = graphs_of(query.query, known), demand(query.query, query.physical).removals
         part = 1.0
         if choice is not None:
@@ -213,6 +215,10 @@ class Planning:
         if choice is not None and part < MARGIN:
             query.replan(choice)
             self._patience = 1
+
+    def _rest_after(self, choice: Choice) -> None:
+        """Let more triples come before plans are looked at again, the more of them were looked at now."""
+        self._fresh -= _TRIPLES_PER_PLAN * max(1, len(choice.considered))
 
     def _follow(self, query: Query, chosen: Callable[[SPathPlan, Situation], SPathPlan]) -> None:
         """Let the paths of a query be followed by what is chosen now, unless somebody said which operator to take."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from math import inf
 
 from spectra.algebra.nodes import Source
+from spectra.automata import longest_word
 from spectra.planner.constants import constants
 from spectra.planner.cost import CostModel, Observed, ObservedPath
 from spectra.planner.physical import DERIVED, turned
@@ -58,7 +59,8 @@ class Situation:
 def suited(path: SPathPlan, situation: Situation) -> SPathPlan:
     """The path by the operator that a plain rule gives it, with the reason.
 
-    `condense` finds all pairs anew, and is the fastest where answers are asked for seldom. Of those that go on from
+    `condense` finds all pairs anew, and is the fastest where answers are asked for seldom and the path has a closure:
+    without one, edges lead to few pairs that could be found together. Of those that go on from
     what there was, `columns` sets all roots of a product node together and is the fastest, however many ends of
     validity edges have, and finds again what a deleted edge takes down for many roots at once.
     What is gone with its event is followed by what has least to forget, `spath`.
@@ -66,7 +68,7 @@ def suited(path: SPathPlan, situation: Situation) -> SPathPlan:
     if situation.each or path.source.events:
         return replace(path, operator="spath", reason="each event is matched by itself")
     evaluations = situation.evaluations.get(path.source, inf)
-    if evaluations <= _FEW_EVALUATIONS and len(path.variables) == 2:
+    if evaluations <= _FEW_EVALUATIONS and len(path.variables) == 2 and longest_word(path.dfa) is None:
         reason = f"there are {evaluations:,.3g} evaluations while an edge is valid"
         return replace(path, operator="condense", reason=reason)
     return replace(path, operator="columns", reason="all roots are followed together")
