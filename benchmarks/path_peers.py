@@ -2,7 +2,7 @@
 
     python benchmarks/path_peers.py [--windows 10 20 60 180] [--queries 'a*' abc] [--operators columns spath]
                                     [--edges N] [--seconds N] [--single N] [--burst] [--per-slide] [--cores 2]
-                                    [--output build/path_peers.json] [--plot build/growth]
+                                    [--peers FILE] [--output build/path_peers.json] [--plot build/growth]
 
 Windows are in days and move by a day, those of 180 days by three. One thread, CPU time, one run each: `edges/s` counts
 the edges that a query can use, from columns of ids through the views of the window to deltas, in portions as the
@@ -14,7 +14,8 @@ of the former, all with what a call costs. `peak` is the greatest size of the op
 The peers' figures (10 days, the whole stream) are from shared/bench/anchors.json, scaled to this machine by
 calibrate.py beside it, which is run before and after each; `times` compares with the better of the two, and `LM MB` is
 the resident memory of LM-SRPQ. The score depends on how much of 16 MB the caches hold, so the mean is also given
-as it is without scaling. They do not count pairs of a vertex with itself, and neither do the results here; their
+as it is without scaling. Whoever has the peers at hand measures them beside this and gives their rates, which are taken
+as they are, as JSON: `--peers FILE`, `{"a*": {"S-PATH": 77000, "LM-SRPQ": 140000}, …}`. They do not count pairs of a vertex with itself, and neither do the results here; their
 windows end later than ours, by a slide.
 
 With several windows a second table says how edges/s fall and results per edge grow from one window to the next;
@@ -116,6 +117,7 @@ class Row:
     peers_per_s: dict[str, float]
     peer_mb: float | None
     scale: float | None
+    as_measured_there: float | None
     counters: dict[str, int]
 
     @property
@@ -214,6 +216,7 @@ def measure(
         run.peak,
         run.results,
         {},
+        None,
         None,
         None,
         run.operator.counters,
@@ -414,9 +417,10 @@ def table(rows: list[Row]) -> str:
         ratios = [row.times for row in mine if row.times]
         if len(ratios) > 1:
             scale = mean([row.scale for row in mine if row.scale])
+            there = mean([row.as_measured_there for row in mine if row.as_measured_there])
             lines.append(
-                f"{operator}: {mean(ratios):.1f} times the better peer in geometric mean over {len(ratios)} queries, "
-                f"its figures times {scale:.2f}; {mean(ratios) * scale:.1f} times as measured"
+                f"{operator}: {mean(ratios):.1f} times the better peer in geometric mean over {len(ratios)} queries; "
+                f"{there:.1f} times the figures of anchors.json, {there / scale:.1f} times these scaled by {scale:.2f}"
             )
         sizes = [
             row.peak_bytes / other.peak_bytes
@@ -507,11 +511,13 @@ def main() -> None:
     parser.add_argument("--burst", action="store_true", help="also the generated stream")
     parser.add_argument("--per-slide", action="store_true", help="answers at the end of each slide")
     parser.add_argument("--cores", type=int, help="only compare one core with so many")
+    parser.add_argument("--peers", type=Path, help="edges/s of the peers as they were measured here, as JSON")
     parser.add_argument("--output", type=Path, help="a file for the figures as JSON")
     parser.add_argument("--plot", type=Path, help="a folder for charts of the growth with the window")
     arguments = parser.parse_args()
     anchors = json.loads((SHARED / "bench" / "anchors.json").read_text())
     measured = anchors["window_10d_slide_1d_whole_stream"]
+    beside = json.loads(arguments.peers.read_text()) if arguments.peers else {}
     edges = math_overflow(arguments.edges)
     if arguments.per_slide:
         slide_rows = []
@@ -551,9 +557,10 @@ def main() -> None:
                     arguments.single,
                 )  # fmt: skip
                 if days == 10:
-                    factor = (before + score()) / 2 / anchors["calibration_score"]
-                    row.peers_per_s = {peer: measured[query][peer]["relevant_edges_per_s"] * factor for peer in PEERS}
-                    row.scale = factor
+                    anchor = {peer: measured[query][peer]["relevant_edges_per_s"] for peer in PEERS}
+                    row.scale = (before + score()) / 2 / anchors["calibration_score"]
+                    row.peers_per_s = beside.get(query) or {peer: anchor[peer] * row.scale for peer in PEERS}
+                    row.as_measured_there = row.edges_per_s / max(anchor.values())
                     row.peer_mb = measured[query]["LM-SRPQ"]["rss_mb"]
                 rows.append(row)
                 print(table([row]).splitlines()[1], file=sys.stderr, flush=True)

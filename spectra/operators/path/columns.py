@@ -247,7 +247,7 @@ def _new_lanes(rows: int, lives: type[np.unsignedinteger[Any]]) -> LaneColumns:
     )
 
 
-def _new_queue(ends: int) -> dict[str, NDArray[np.int32]]:
+def _new_queue(ends: int) -> dict[str, NDArray[Any]]:
     return {"bucket": np.full(ends, -1, np.int32), "waiting": np.zeros((ends >> 8) + 1, np.int32)}
 
 
