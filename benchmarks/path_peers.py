@@ -14,9 +14,9 @@ of the former, all with what a call costs. `peak` is the greatest size of the op
 The peers' figures (10 days, the whole stream) are from shared/bench/anchors.json, scaled to this machine by
 calibrate.py beside it, which is run before and after each; `times` compares with the better of the two, and `LM MB` is
 the resident memory of LM-SRPQ. The score depends on how much of 16 MB the caches hold, so the mean is also given
-as it is without scaling. Whoever has the peers at hand measures them beside this and gives their rates, which are taken
-as they are, as JSON: `--peers FILE`, `{"a*": {"S-PATH": 77000, "LM-SRPQ": 140000}, …}`. They do not count pairs of a vertex with itself, and neither do the results here; their
-windows end later than ours, by a slide.
+as it is without scaling. Whoever has the peers at hand measures them beside this, and gives their rates, which are
+taken as they are: `--peers FILE`, as JSON, `{"a*": {"S-PATH": 77000, "LM-SRPQ": 140000}, …}`. They do not count pairs
+of a vertex with itself, and neither do the results here; their windows end later than ours, by a slide.
 
 With several windows a second table says how edges/s fall and results per edge grow from one window to the next;
 `--plot` draws both.
