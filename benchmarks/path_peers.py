@@ -545,7 +545,8 @@ def main() -> None:
         return
     rows: list[Row] = []
     for operator in arguments.operators:  # compile
-        measure("", "", operator, minimal_dfa(Link("1")), Edges(edges.triples[:99], edges.times[:99]), DAY, DAY, 1)
+        some = Edges(edges.triples[:3000], edges.times[:3000])
+        measure("", "", operator, minimal_dfa(OneOrMorePath(Link("1"))), some, DAY, DAY, 60)
     for days in arguments.windows:
         for query in arguments.queries or anchors["labels"]:
             dfa = minimal_dfa(path_of(query, anchors["labels"][query]))
