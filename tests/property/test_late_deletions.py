@@ -75,6 +75,8 @@ def test_the_first_deletion_between_checkpoints(by_trees: None) -> None:
 
 
 def test_columns_stay_at_the_first_deletion() -> None:
+    for seed in range(60):
+        check(late(seed))
     found = [check_cut(late(1000 + seed)) for seed in range(100)]
     assert found.count("columns") > 20
     assert not any("rapq" in each for each in found)
@@ -82,7 +84,9 @@ def test_columns_stay_at_the_first_deletion() -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("chunk", range(10))
-def test_many_first_deletions(chunk: int, by_trees: None) -> None:
+def test_many_first_deletions(chunk: int, request: pytest.FixtureRequest) -> None:
+    if chunk % 2:
+        request.getfixturevalue("by_trees")
     wanted = int(os.environ.get("SPECTRA_LONG_CASES", "20000")) // 20
     seed = int(os.environ.get("SPECTRA_LONG_SEED", "1")) * 10_000_000 + chunk * 100_000
     for number in range(wanted):
