@@ -10,7 +10,8 @@ from typing import get_args
 
 import pytest
 
-from spectra.operators.path import by_roots
+from spectra.operators.path import by_roots, columns
+from spectra.operators.path.columns import Columns
 from spectra.planner.plans import PathChoice
 from tests.property.compare import check
 from tests.property.path_cases import path_case
@@ -70,6 +71,36 @@ def test_events_that_repeat_static_edges(policy: str) -> None:
     for number in range(25):
         brackets = f"WITH STATIC REPORT {policy}"
         check(path_case(number, brackets=brackets, outputs=("RSTREAM", "CHANGES"), vertices=3))
+
+
+@pytest.fixture
+def eager_hubs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`columns` looks for hubs after every batch, and any product node may be one."""
+    monkeypatch.setattr(Columns, "least_places", 0)
+    monkeypatch.setattr(Columns, "least_patience", 0)
+    monkeypatch.setattr(Columns, "most_patience", 0)
+    monkeypatch.setattr(Columns, "least_columns", 2)
+    monkeypatch.setattr(columns, "WORTH", 0.01)
+
+
+@pytest.mark.usefixtures("eager_hubs")
+@pytest.mark.parametrize("chunk", range(5))
+def test_any_path_by_way_of_hubs(chunk: int) -> None:
+    # in 12562 a pair begins with an edge, and lasts longer by a hub with another edge of the same instant
+    for seed in (*range(100 * chunk, 100 * chunk + 40), *([12562] if chunk == 0 else [])):
+        check(path_case(seed, outputs=("ISTREAM", "CHANGES", "DSTREAM"), distinct=seed % 2 == 0), path="columns")
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("eager_hubs")
+@pytest.mark.parametrize("chunk", range(CHUNKS))
+def test_many_paths_by_way_of_hubs(chunk: int) -> None:
+    seed = int(os.environ.get("SPECTRA_LONG_SEED", "1")) * 10_000_000 + chunk * 100_000
+    for number in range(int(os.environ.get("SPECTRA_LONG_CASES", "20000")) // CHUNKS):
+        check(
+            path_case(seed + number, outputs=("ISTREAM", "CHANGES", "DSTREAM"), distinct=number % 2 == 0),
+            path="columns",
+        )
 
 
 @pytest.mark.long

@@ -19,7 +19,6 @@ from spectra.operators.kernels.automaton import (
     fits,
     is_asked,
     label_of,
-    may_be_root,
     source_of,
     target_of,
 )
@@ -30,25 +29,25 @@ from spectra.operators.kernels.containers import (
     ROWS,
     STRIDE,
     Lives,
-    gainers,
     let_be_least,
     life_of,
     merge,
     put_entry,
     set_life,
-    shortest,
     take_row,
 )
+from spectra.operators.kernels.hubs import hub_life, reach_of
 from spectra.views.kernels.apply import end_at
 
 # where the work on a log entry stands, so that it can go on after the arrays have grown
-BEGIN, RELAX, DELETE, COLLECT, REPORT, PURGE, FINISH = range(7)
+BEGIN, HOLD, RELAX, DELETE, COLLECT, REPORT, PURGE, FINISH = range(8)
 
 # what `work` holds
 (
     PHASE, MOVE, CURSOR, GAINED, LEAST, DENSE, EXPANDING, LEVEL, QUEUED, TOUCHED, PAIRS, SEARCHES, LIMIT, EXPIRED_LIFE,
-    FLOOR, ENDS, ROOTS, LOWEST_ROOT, EDGES_PROBED, COLUMNS_MERGED, CELLS_TAKEN_DOWN,
-) = range(21)  # fmt: skip
+    FLOOR, ENDS, ROOTS, LOWEST_ROOT, EDGES_PROBED, COLUMNS_MERGED, CELLS_TAKEN_DOWN, STAGE, HELD, HUB_STEPS,
+    FRESH_ROOT, INSTANT,
+) = range(26)  # fmt: skip
 
 
 class RootColumns(NamedTuple):
@@ -65,23 +64,6 @@ class RootColumns(NamedTuple):
     slot: NDArray[np.int32]
     node: NDArray[np.int32]
     arc: NDArray[np.int32]
-
-
-class SearchColumns(NamedTuple):
-    """A widest-first search over the columns.
-
-    `best` (by term and state) is the level at which a column is reached. `bucket` heads the list of the columns that
-    wait at a level, linked by `after` and `before`, and `waiting` counts them by 256 levels. `touched` are the
-    columns with a level, and `found` is room for some edges that lead on.
-    """
-
-    best: Lives
-    after: NDArray[np.int32]
-    before: NDArray[np.int32]
-    touched: NDArray[np.int32]
-    bucket: NDArray[np.int32]
-    waiting: NDArray[np.int32]
-    found: NDArray[np.int64]
 
 
 class PairColumns(NamedTuple):
@@ -125,23 +107,35 @@ def make_node(columns, roots, vertex, state, forever):
 
 
 @kernel
-def set_arc(views, arcs, roots, ends, automaton, row, forever):
-    """Let an edge that came or lasts longer be found from its source; False for want of room.
+def put_arc(table, rows, vertex, group, other, life, forever):
+    """Let a list of edges have one to or from another vertex for at least so long; False for want of room.
 
-    The arcs of a vertex with a group of labels are a list with the targets in the place of roots.
+    The edges of a vertex with a group of labels are a list with the other ends in the place of roots.
+    """
+    arc = np.int64(rows[vertex, group] - 1)
+    if arc < 0:
+        arc = take_row(table, vertex, group, forever)
+        if arc < 0:
+            return False
+        rows[vertex, group] = arc + 1
+    return put_entry(table, arc, other, life)
+
+
+@kernel
+def set_arc(views, arcs, sources, roots, hubs, ends, automaton, row, forever):
+    """Let an edge that came or lasts longer be found from its source, and if there are hubs from its target.
+
+    False for want of room.
     """
     for direction in range(2):
         label = label_of(automaton, views.predicate[row], direction == 1)
         if label < 0:
             continue
-        source, group = source_of(views, automaton, label, row), automaton.group[label]
-        arc = np.int64(roots.arc[source, group] - 1)
-        if arc < 0:
-            arc = take_row(arcs, source, group, forever)
-            if arc < 0:
-                return False
-            roots.arc[source, group] = arc + 1
-        if not put_entry(arcs, arc, target_of(views, automaton, label, row), np.int64(ends.edge[row])):
+        source, target = source_of(views, automaton, label, row), target_of(views, automaton, label, row)
+        group, life = automaton.group[label], np.int64(ends.edge[row])
+        if not put_arc(arcs, roots.arc, source, group, target, life, forever):
+            return False
+        if hubs.ahead.shape[2] > 0 and not put_arc(sources, hubs.source, target, group, source, life, forever):
             return False
     return True
 
@@ -187,7 +181,7 @@ def let_root_live(roots, slot, life):
 
 
 @kernel
-def make_root(columns, gains, roots, work, vertex, life, forever):
+def make_root(columns, gains, roots, hubs, work, vertex, life, forever):
     """Let a vertex be a root for at least so long; False for want of room."""
     slot = roots.slot[vertex] - 1
     if slot >= 0:
@@ -212,12 +206,17 @@ def make_root(columns, gains, roots, work, vertex, life, forever):
     roots.term[slot] = vertex
     let_root_live(roots, slot, life)
     roots.slot[vertex] = slot + 1
+    work[FRESH_ROOT] = slot + 1
+    for hub in range(hubs.root_back.shape[0]):
+        hubs.root_back[hub, slot] = 0  # what it reaches by way of the hub is yet to be told
     return True
 
 
 @kernel
-def free_root(columns, roots, work, slot):
+def free_root(columns, roots, hubs, work, slot):
     """Give back the slot of a root that no edge leaves any more; all of its cells are over."""
+    for hub in range(hubs.root_back.shape[0]):
+        hubs.root_back[hub, slot] = 0
     vertex = roots.term[slot]
     node = roots.node[vertex, 0] - 1
     set_life(columns, node, slot, 0)
@@ -230,7 +229,7 @@ def free_root(columns, roots, work, slot):
 
 
 @kernel
-def free_roots(columns, roots, work, forever):
+def free_roots(columns, roots, hubs, work, forever):
     """Give back the slots of all roots that are over."""
     for part in range((work[ROOTS] + STRIDE - 1) >> DUE_BITS):
         if roots.due[part] > work[EXPIRED_LIFE]:
@@ -239,14 +238,14 @@ def free_roots(columns, roots, work, forever):
         for slot in range(part << DUE_BITS, min(work[ROOTS], (part + 1) << DUE_BITS)):
             if roots.term[slot] != 0:
                 if roots.life[slot] <= work[EXPIRED_LIFE]:
-                    free_root(columns, roots, work, slot)
+                    free_root(columns, roots, hubs, work, slot)
                 else:
                     due = min(due, np.int64(roots.life[slot]))
         roots.due[part] = due
 
 
 @kernel
-def review_root(columns, arcs, roots, work, automaton, vertex):
+def review_root(columns, arcs, roots, hubs, work, automaton, vertex):
     """Let a root go that a deletion has left without an edge: its id may be given to a term that is no root here."""
     slot = roots.slot[vertex] - 1
     if slot < 0:
@@ -259,19 +258,21 @@ def review_root(columns, arcs, roots, work, automaton, vertex):
                 life = max(life, np.int64(arcs.entry_life[entry]))
     let_root_live(roots, slot, life)
     if life <= work[EXPIRED_LIFE]:
-        free_root(columns, roots, work, slot)
+        free_root(columns, roots, hubs, work, slot)
 
 
 # --- pairs ----------------------------------------------------------------------------------
 
 
 @kernel
-def pair_life(columns, roots, automaton, root, vertex):
-    """The longest life of a root at a vertex in any accepting state."""
+def pair_life(columns, roots, hubs, merged, work, automaton, root, vertex):
+    """The longest life in any accepting state of a pair that began in this instant."""
     life = np.int64(0)
     for i in range(automaton.accepting.shape[0]):
-        node = roots.node[vertex, automaton.accepting[i]] - 1
-        if node >= 0:
+        state = automaton.accepting[i]
+        life = max(life, hub_life(hubs, vertex, state, root))
+        node = roots.node[vertex, state] - 1
+        if node >= 0 and merged[node] == work[INSTANT]:  # others have no life that holds
             life = max(life, life_of(columns, node, root))
     return life
 
@@ -287,7 +288,7 @@ def add_pair(pairs, work, root, vertex, before, after):
 
 
 @kernel
-def note_pairs(columns, gains, roots, pairs, work, automaton, node, changed, extensions):
+def note_pairs(columns, gains, roots, hubs, pairs, work, automaton, node, changed, extensions):
     """Remember the pairs of an accepting column that a merge has just changed."""
     vertex = columns.vertex[node]
     state = columns.state[node]
@@ -297,10 +298,14 @@ def note_pairs(columns, gains, roots, pairs, work, automaton, node, changed, ext
         if not is_asked(automaton, roots.term[root], vertex):
             continue
         before, after = np.int64(gains.changed_before[number]), np.int64(gains.changed_after[number])
+        if hubs.ahead.shape[2] > 0:
+            by_hub = hub_life(hubs, vertex, state, root)
+            if by_hub > expired:
+                before = max(before, by_hub)
         for i in range(automaton.accepting.shape[0]):
             sibling = roots.node[vertex, automaton.accepting[i]] - 1
             if automaton.accepting[i] != state and sibling >= 0:
-                other = life_of(columns, sibling, root)
+                other = reach_of(columns, hubs, sibling, root)
                 if other > expired:
                     before = max(before, other)
         if before == 0 or (extensions and after > before):
@@ -308,8 +313,8 @@ def note_pairs(columns, gains, roots, pairs, work, automaton, node, changed, ext
 
 
 @kernel
-def collect_ending(columns, roots, pairs, work, automaton, last):
-    """Remember the pairs that live no longer than `last`; False for want of room."""
+def collect_ending(columns, roots, hubs, pairs, work, automaton, last):
+    """Remember the pairs that live no longer than `last`, all of which columns hold; False for want of room."""
     expired = work[EXPIRED_LIFE]
     while work[CURSOR] < columns.held[ROWS]:
         node = work[CURSOR]
@@ -328,13 +333,13 @@ def collect_ending(columns, roots, pairs, work, automaton, last):
                 life = np.int64(columns.entry_life[offset + at] if kind == LIST else columns.cell[offset + at])
                 if life <= expired or life > last or not is_asked(automaton, roots.term[root], vertex):
                     continue
-                told = False
+                told = hub_life(hubs, vertex, columns.state[node], root) > last  # it goes on
                 for i in range(automaton.accepting.shape[0]):
                     state = automaton.accepting[i]
                     if state == columns.state[node]:
                         continue
                     sibling = roots.node[vertex, state] - 1
-                    other = life_of(columns, sibling, root) if sibling >= 0 else np.int64(0)
+                    other = reach_of(columns, hubs, sibling, root) if sibling >= 0 else np.int64(0)
                     if other > last or (other > expired and state < columns.state[node]):
                         told = True  # it goes on, or is told with the other state
                         break
@@ -342,175 +347,4 @@ def collect_ending(columns, roots, pairs, work, automaton, last):
                 if not told:
                     add_pair(pairs, work, root, vertex, life, 0)
         work[CURSOR] += 1
-    return True
-
-
-# --- the search -----------------------------------------------------------------------------
-
-
-@kernel
-def unqueue(search, work, node, level):
-    """Take a column that waits at a level."""
-    after, before = search.after[node], search.before[node]
-    if after >= 0:
-        search.before[after] = before
-    if before >= 0:
-        search.after[before] = after
-    else:
-        search.bucket[level] = after
-    search.waiting[level >> 8] -= 1
-    work[QUEUED] -= 1
-
-
-@kernel
-def enqueue(search, work, node, vertex, state, level):
-    """Let a column wait at a level that is greater than the one it has."""
-    known = np.int64(search.best[vertex, state])
-    if known != 0:
-        unqueue(search, work, node, known)
-    else:
-        search.touched[work[TOUCHED]] = node
-        work[TOUCHED] += 1
-    search.best[vertex, state] = level
-    head = search.bucket[level]
-    search.after[node] = head
-    search.before[node] = -1
-    if head >= 0:
-        search.before[head] = node
-    search.bucket[level] = node
-    search.waiting[level >> 8] += 1
-    work[QUEUED] += 1
-
-
-@kernel
-def widest(search, work):
-    """The column that waits at the highest level."""
-    level = work[LEVEL]
-    while search.bucket[level] < 0:
-        if search.waiting[level >> 8] == 0:
-            level = (level >> 8 << 8) - 1
-        else:
-            level -= 1
-    work[LEVEL] = level
-    return search.bucket[level]
-
-
-@kernel
-def forget_search(columns, search, work):
-    for at in range(work[TOUCHED]):
-        node = search.touched[at]
-        search.best[columns.vertex[node], columns.state[node]] = 0
-    work[TOUCHED] = 0
-    work[LEVEL] = 0
-
-
-@kernel
-def expand(columns, arcs, roots, search, work, automaton, node, level, forever):
-    """Reach what the edges of a column lead to; False for want of room."""
-    vertex, state = columns.vertex[node], columns.state[node]
-    floor = work[FLOOR]
-    for group in range(automaton.group_moves.shape[1]):
-        following = automaton.group_moves[state, group]
-        arc = roots.arc[vertex, group] - 1
-        if following < 0 or arc < 0:
-            continue
-        offset, count = arcs.offset[arc], np.int64(arcs.entries[arc])
-        work[EDGES_PROBED] += count
-        for first in range(offset, offset + count, STRIDE):
-            # which of them lead on is hard to foresee, so that they are first gathered without a branch
-            found = 0
-            for entry in range(first, min(first + STRIDE, offset + count)):
-                reach = min(level, np.int64(arcs.entry_life[entry]))
-                search.found[found] = entry
-                found += (reach > floor) & (reach > search.best[arcs.entry_root[entry], following])
-            for number in range(found):
-                entry = search.found[number]
-                target = arcs.entry_root[entry]
-                reached = make_node(columns, roots, target, following, forever)
-                if reached < 0:
-                    return False
-                enqueue(search, work, reached, target, following, min(level, np.int64(arcs.entry_life[entry])))
-    return True
-
-
-@kernel
-def settle(columns, arcs, gains, roots, search, pairs, work, automaton, extensions, forever):
-    """Take the gains to whatever the columns that wait lead to; False for want of room."""
-    while work[EXPANDING] >= 0 or work[QUEUED] > 0:
-        if work[EXPANDING] < 0:
-            node = widest(search, work)
-            if work[PAIRS] + work[GAINED] > pairs.root.shape[0]:
-                return False
-            noting = automaton.is_accepting[columns.state[node]]
-            result, changed = merge(
-                columns, gains, node, work[GAINED], work[LEAST], work[DENSE] != 0, work[LEVEL], work[ROOTS],
-                work[EXPIRED_LIFE], noting, extensions,
-            )  # fmt: skip
-            if result < 0:
-                return False
-            unqueue(search, work, node, work[LEVEL])
-            work[COLUMNS_MERGED] += 1
-            if result == 0:
-                continue
-            if changed > 0:
-                note_pairs(columns, gains, roots, pairs, work, automaton, node, changed, extensions)
-            work[EXPANDING] = node
-        if not expand(columns, arcs, roots, search, work, automaton, work[EXPANDING], work[LEVEL], forever):
-            return False
-        work[EXPANDING] = -1
-    return True
-
-
-@kernel
-def relax(views, columns, arcs, gains, roots, search, pairs, work, ends, terms, automaton, row, extensions):
-    """Let all roots gain by an edge, one move of the automaton after the other; False for want of room."""
-    states = automaton.moves.shape[0]
-    edge = np.int64(ends.edge[row])
-    forever = np.int64(ends.end.shape[0] - 1)
-    if work[MOVE] == 0 and work[GAINED] == 0:
-        if not set_arc(views, arcs, roots, ends, automaton, row, forever):
-            return False
-    while edge > work[FLOOR] and work[MOVE] < 2 * states:
-        if work[GAINED] == 0:
-            state = work[MOVE] % states
-            label = label_of(automaton, views.predicate[row], work[MOVE] >= states)
-            if label < 0:
-                work[MOVE] += states - state
-                continue
-            following = automaton.moves[state, label]
-            source = source_of(views, automaton, label, row)
-            if following >= 0 and state == 0 and may_be_root(terms, automaton, source):
-                if not make_root(columns, gains, roots, work, source, edge, forever):
-                    return False
-            node = np.int64(roots.node[source, state] - 1)
-            if following < 0 or node < 0:
-                work[MOVE] += 1
-                continue
-            vertex = target_of(views, automaton, label, row)
-            target = np.int64(roots.node[vertex, following] - 1)
-            gained, level = gainers(columns, gains, node, target, edge, work[FLOOR], work[ROOTS])
-            if gained == 0:
-                work[MOVE] += 1
-                continue
-            target = make_node(columns, roots, vertex, following, forever)
-            if target < 0:
-                return False
-            work[GAINED] = gained
-            work[LEAST] = shortest(gains, gained)
-            work[DENSE] = gained > work[ROOTS] >> 3
-            work[SEARCHES] += 1
-            if work[DENSE]:
-                for number in range(gained):
-                    gains.cell[gains.root[number]] = gains.life[number]
-            enqueue(search, work, target, vertex, following, level)
-            work[LEVEL] = level
-        if not settle(columns, arcs, gains, roots, search, pairs, work, automaton, extensions, forever):
-            return False
-        forget_search(columns, search, work)
-        if work[DENSE]:
-            for number in range(work[GAINED]):
-                gains.cell[gains.root[number]] = 0
-        work[GAINED] = 0
-        work[MOVE] += 1
-    work[MOVE] = 0
     return True

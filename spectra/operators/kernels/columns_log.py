@@ -15,6 +15,9 @@ from spectra.operators.kernels.columns import (
     EXPIRED_LIFE,
     FINISH,
     FLOOR,
+    HELD,
+    HOLD,
+    INSTANT,
     LIMIT,
     PAIRS,
     PHASE,
@@ -26,45 +29,71 @@ from spectra.operators.kernels.columns import (
     collect_ending,
     free_roots,
     pair_life,
-    relax,
+    put_arc,
     review_root,
 )
 from spectra.operators.kernels.columns_deletion import delete_edge
-from spectra.operators.kernels.containers import DUE_BITS, NONE, REVIEWED, ROWS, STRIDE, free_row, purge
+from spectra.operators.kernels.columns_search import relax
+from spectra.operators.kernels.containers import DUE_BITS, REVIEWED, ROWS, STRIDE, free_row, purge
+from spectra.operators.kernels.hubs import forget_covers, hold, let_die, review
 from spectra.views.kernels.apply import DELETED, EXPIRED
+
+# so many are told apart
+_INSTANTS = np.int64((1 << 31) - 1)
 
 
 @kernel
-def purge_table(table, gains, rows_by, expired, roots, forever):
-    """Let the columns of a table go that are over; `rows_by` says where each is."""
+def purge_table(table, gains, hubs, of_nodes, rows_by, expired, roots, forever):
+    """Let the columns of a table go that are over; `rows_by` says where each is. Hubs reach those `of_nodes`."""
     for part in range((table.held[ROWS] + STRIDE - 1) >> DUE_BITS):
         if table.due[part] > expired:
             continue
         due = forever
         for row in range(part << DUE_BITS, min(table.held[ROWS], (part + 1) << DUE_BITS)):
             table.held[REVIEWED] += 1
-            if table.kind[row] != NONE and table.least[row] <= expired:
-                if purge(table, gains, row, expired, roots, forever) == 0:
+            if table.least[row] <= expired:  # those given back last for ever
+                if of_nodes:
+                    left = review(table, gains, hubs, row, expired, roots, forever)
+                else:
+                    left = purge(table, gains, row, expired, roots, forever) > 0
+                if not left:
                     rows_by[table.vertex[row], table.state[row]] = 0
-                    free_row(table, row)
-            if table.kind[row] != NONE:
-                due = min(due, np.int64(table.least[row]))
+                    free_row(table, row, forever)
+            due = min(due, np.int64(table.least[row]))
         table.due[part] = due
 
 
 @kernel
-def purge_all(columns, arcs, gains, roots, work, forever):
+def purge_all(columns, arcs, sources, gains, roots, hubs, work, forever):
     """Let everything go that is over up to the limit."""
     work[EXPIRED_LIFE] = work[LIMIT]
     work[FLOOR] = max(work[FLOOR], work[LIMIT])
-    free_roots(columns, roots, work, forever)
-    purge_table(columns, gains, roots.node, work[EXPIRED_LIFE], work[ROOTS], forever)
-    purge_table(arcs, gains, roots.arc, work[EXPIRED_LIFE], 0, forever)  # always lists
+    free_roots(columns, roots, hubs, work, forever)
+    forget_covers(hubs)
+    purge_table(columns, gains, hubs, True, roots.node, work[EXPIRED_LIFE], work[ROOTS], forever)
+    # always lists
+    purge_table(arcs, gains, hubs, False, roots.arc, work[EXPIRED_LIFE], 0, forever)
+    if hubs.ahead.shape[2] > 0:
+        purge_table(sources, gains, hubs, False, hubs.source, work[EXPIRED_LIFE], 0, forever)
+
+
+@kernel
+def hold_ending(columns, gains, roots, hubs, none, work, limit, forever):
+    """Let columns hold what hubs tell no longer than to a limit, which then is told by cells; False for want of room.
+
+    Otherwise a life that is about to end could meet one that has just begun, and tell of a pair that never was.
+    """
+    if hubs.ahead.shape[2] > 0:
+        if not hold(columns, gains, roots.node, hubs, none, work[EXPIRED_LIFE], limit, work[ROOTS], forever):
+            return False
+        let_die(columns, roots.node, hubs, work[EXPIRED_LIFE], limit, work[ROOTS])
+    work[HELD] = limit
+    return True
 
 
 @kernel
 def follow_log(
-    views, log, first, last, columns, arcs, gains, roots, search, lanes, pairs, work, ends, terms,
+    views, log, first, last, columns, arcs, sources, gains, roots, hubs, none, search, lanes, pairs, work, ends, terms,
     automaton, counting, removals, extensions, out,
 ):  # fmt: skip
     """Deltas of the log entries [first, last); returns (entry to go on with, deltas written).
@@ -79,9 +108,14 @@ def follow_log(
         if work[PHASE] == BEGIN:
             # What expires at this very instant is still there, but nothing new is built on it. In a count
             # window, ends are no times: there what is built goes again at the same instant.
+            floor = work[FLOOR]
             while not counting and work[FLOOR] < work[ENDS] and ends.end[work[FLOOR] + 1] <= at:
                 work[FLOOR] += 1
+            if work[FLOOR] > floor:
+                forget_covers(hubs)
             work[PHASE] = RELAX
+            if work[FLOOR] > max(work[EXPIRED_LIFE], work[HELD]):
+                work[PHASE] = HOLD
             if kind == DELETED:
                 work[PHASE] = DELETE
             elif kind == EXPIRED:
@@ -92,9 +126,13 @@ def follow_log(
                     work[PHASE] = COLLECT if removals else PURGE
             else:
                 ends.edge[row] = ends.entry[entry]
+        if work[PHASE] == HOLD:
+            if not hold_ending(columns, gains, roots, hubs, none, work, work[FLOOR], forever):
+                return entry, written
+            work[PHASE] = RELAX
         if work[PHASE] == RELAX:
             if not relax(
-                views, columns, arcs, gains, roots, search, pairs, work, ends, terms, automaton, row,
+                views, columns, arcs, sources, gains, roots, hubs, search, pairs, work, ends, terms, automaton, row,
                 extensions and not counting,
             ):  # fmt: skip
                 return entry, written
@@ -103,11 +141,15 @@ def follow_log(
             together = entry + 1 < last and log.kind[entry + 1] == kind and log.at[entry + 1] == at
             work[PHASE] = FINISH if together else REPORT
         if work[PHASE] == DELETE:
+            if hubs.ahead.shape[2] > 0:
+                return entry, written  # columns follow deletions without
             if not delete_edge(views, columns, arcs, roots, lanes, pairs, work, ends, automaton, row):
                 return entry, written
             work[PHASE] = REPORT
         if work[PHASE] == COLLECT:
-            if not collect_ending(columns, roots, pairs, work, automaton, work[LIMIT]):
+            if not hold_ending(columns, gains, roots, hubs, none, work, work[LIMIT], forever):
+                return entry, written
+            if not collect_ending(columns, roots, hubs, pairs, work, automaton, work[LIMIT]):
                 return entry, written
             work[CURSOR] = 0
             work[PHASE] = REPORT
@@ -120,7 +162,7 @@ def follow_log(
                 root, vertex = pairs.root[number], pairs.vertex[number]
                 before, after = pairs.before[number], pairs.after[number]
                 if before == 0 and work[SEARCHES] > 1 and not extensions:
-                    after = pair_life(columns, roots, automaton, root, vertex)
+                    after = pair_life(columns, roots, hubs, search.merged, work, automaton, root, vertex)
                 written = emit_change(
                     automaton, out, written, at, ends.end[before], ends.end[after], roots.term[root], vertex,
                     counting, extensions,
@@ -128,12 +170,13 @@ def follow_log(
             work[CURSOR] = 0
             work[PAIRS] = 0
             work[SEARCHES] = 0
+            work[INSTANT] = (work[INSTANT] + 1) & _INSTANTS
             work[PHASE] = PURGE if kind == EXPIRED else FINISH
             if kind == DELETED:
-                review_root(columns, arcs, roots, work, automaton, views.subject[row])
-                review_root(columns, arcs, roots, work, automaton, views.object[row])
+                review_root(columns, arcs, roots, hubs, work, automaton, views.subject[row])
+                review_root(columns, arcs, roots, hubs, work, automaton, views.object[row])
         if work[PHASE] == PURGE:
-            purge_all(columns, arcs, gains, roots, work, forever)
+            purge_all(columns, arcs, sources, gains, roots, hubs, work, forever)
             work[PHASE] = FINISH
         if automaton.flags[1]:
             if written + 4 > room:
@@ -145,3 +188,18 @@ def follow_log(
                 )  # fmt: skip
         work[PHASE] = BEGIN
     return last, written
+
+
+@kernel
+def turn_arcs(arcs, sources, arc_of, source_of, forever):
+    """Let all edges be found from their targets, too; False for want of room."""
+    for source in range(arc_of.shape[0]):  # in order, so that lists grow at their ends
+        for group in range(arc_of.shape[1]):
+            arc = np.int64(arc_of[source, group] - 1)
+            if arc < 0:
+                continue
+            for entry in range(arcs.offset[arc], arcs.offset[arc] + arcs.entries[arc]):
+                life = np.int64(arcs.entry_life[entry])
+                if not put_arc(sources, source_of, arcs.entry_root[entry], group, source, life, forever):
+                    return False
+    return True

@@ -100,8 +100,9 @@ def take_row(columns, vertex, state, forever):
 
 
 @kernel
-def free_row(columns, row):
+def free_row(columns, row, forever):
     """Give back the row of a column that is empty."""
+    columns.least[row] = forever
     columns.free[columns.held[FREE_ROWS]] = row
     columns.held[FREE_ROWS] += 1
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,22 +11,44 @@ from numpy.typing import NDArray
 from spectra.automata import Dfa
 from spectra.clock import FOREVER, NO_END
 from spectra.operators.kernels import columns as kernels
-from spectra.operators.kernels import columns_log
+from spectra.operators.kernels import columns_log, hub_search
+from spectra.operators.kernels import hubs as hub_kernels
 from spectra.operators.kernels.columns_deletion import LANES, LaneColumns
+from spectra.operators.kernels.columns_queue import SearchColumns
 from spectra.operators.kernels.containers import (
     BLOCK,
+    BLOCK_USED,
     CONVERTED,
     DUE_BITS,
     FREE_ROWS,
+    LIST_USED,
     REVIEWED,
     ROWS,
     STRIDE,
     GainColumns,
 )
+from spectra.operators.kernels.hubs import HubColumns
+from spectra.operators.path.hubs import (
+    WORTH,
+    best_hubs,
+    has_closure,
+    joined,
+    most_travelled,
+    new_hubs,
+    part_told,
+    ranked_hubs,
+    with_another,
+    with_roots,
+    with_terms,
+)
 from spectra.operators.path.pairs import PathPairs
 from spectra.operators.path.tables import grown, grown_table, is_full, new_table, ranked, repacked, shrunk, wants_room
 
-_OF_COLUMNS = ("after", "before", "touched")
+#: So many columns are looked at when hubs are chosen, and hubs change where others tell so much more of their lives.
+_SAMPLE = 32
+_BETTER = 0.05
+
+_OF_COLUMNS = ("after", "before", "touched", "merged")
 
 
 class Columns(PathPairs):
@@ -37,6 +60,12 @@ class Columns(PathPairs):
     #: Ends for which there is room at first.
     least_ends = 256
 
+    #: So many places for lives are worth a look for hubs (with hubs an eighth), and so many times what a look costs is
+    #: done between two, more where nothing is found; with fewer columns there are none.
+    least_places = 1 << 19
+    least_patience, most_patience = 4, 64
+    least_columns = 64
+
     def _start(self, dfa: Dfa) -> None:
         self._work = np.zeros(32, np.int64)
         self._work[kernels.EXPANDING] = -1
@@ -44,7 +73,8 @@ class Columns(PathPairs):
         self._ends = kernels.EndColumns(_new_ends(self.least_ends), np.zeros(0, lives), np.zeros(0, np.int64))
         self._columns = new_table(64, lives)
         self._arcs = new_table(64, lives)
-        self._search = kernels.SearchColumns(
+        self._sources = new_table(64, lives)
+        self._search = SearchColumns(
             best=np.zeros((1, dfa.states), lives),
             **{name: np.zeros(64, np.int32) for name in _OF_COLUMNS},
             **_new_queue(self.least_ends),
@@ -56,26 +86,38 @@ class Columns(PathPairs):
             due=np.zeros(1, lives),
             slot=np.zeros(1, np.int32),
             node=np.zeros((1, dfa.states), np.int32),
-            arc=np.zeros((1, self._automaton.columns.group_moves.shape[1]), np.int32),
+            arc=np.zeros((1, self._groups), np.int32),
         )
         self._gains = _new_gains(STRIDE, lives)
         self._lanes = _new_lanes(0, lives)  # until an edge is deleted
+        self._none = self._hubs = new_hubs(1, dfa.states, self._groups, STRIDE, lives)
+        # extensions of pairs are told one by one, and deletions follow each
+        self._hubs_allowed = has_closure(dfa) and not self._extensions
+        self._patience = self.least_patience
+        self._effort_looked = 0
         self._pairs = _new_pairs(1024)
 
     @property
+    def _groups(self) -> int:
+        return int(self._automaton.columns.group_moves.shape[1])
+
+    @property
     def counters(self) -> dict[str, int]:
-        """Edges probed, columns merged, cells that deletions took down, and columns and lists of edges reviewed at
-        expiries so far; columns now, those that are blocks, and changes between the kinds.
+        """Edges probed, columns merged, product nodes that hubs came to reach for longer or that came to reach them,
+        cells that deletions took down, and columns and lists of edges reviewed at expiries so far; columns now,
+        those that are blocks, and changes between the kinds; hubs now.
         """
         columns = self._columns
         return {
             "edges_probed": int(self._work[kernels.EDGES_PROBED]),
             "columns_merged": int(self._work[kernels.COLUMNS_MERGED]),
+            "hub_steps": int(self._work[kernels.HUB_STEPS]),
             "cells_taken_down": int(self._work[kernels.CELLS_TAKEN_DOWN]),
             "reviewed": int(columns.held[REVIEWED] + self._arcs.held[REVIEWED]),
             "columns": int(columns.held[ROWS] - columns.held[FREE_ROWS]),
             "blocks": int(np.count_nonzero(columns.kind == BLOCK)),
             "conversions": int(columns.held[CONVERTED]),
+            "hubs": self._hubs.ahead.shape[2],
         }
 
     def _prepare(self) -> None:
@@ -89,6 +131,8 @@ class Columns(PathPairs):
             of_terms = {name: grown(getattr(self._roots, name), room) for name in ("slot", "node", "arc")}
             self._roots = self._roots._replace(**of_terms)
             self._search = self._search._replace(best=grown(self._search.best, room))
+            if self.counters["hubs"]:
+                self._hubs = with_terms(self._hubs, room)
         if len(self._ends.edge) < len(views.columns.subject):
             self._ends = self._ends._replace(edge=grown(self._ends.edge, len(views.columns.subject)))
         ends = np.empty(log.entries, np.int64)
@@ -130,9 +174,14 @@ class Columns(PathPairs):
         self._ends.end[1 : len(known) + 1] = known
         work[kernels.ENDS] = len(known)
         work[kernels.FLOOR] = rank[work[kernels.FLOOR]]
+        work[kernels.HELD] = rank[work[kernels.HELD]]
         work[kernels.EXPIRED_LIFE] = 0
         self._columns = ranked(self._columns, rank)
         self._arcs = ranked(self._arcs, rank)
+        self._sources = ranked(self._sources, rank)
+        none = self._hubs is self._none
+        self._none = ranked_hubs(self._none, rank)
+        self._hubs = self._none if none else ranked_hubs(self._hubs, rank)
         self._roots = self._roots._replace(life=rank[self._roots.life], due=rank[self._roots.due])
         self._search = self._search._replace(
             best=np.zeros(self._search.best.shape, lives),
@@ -149,8 +198,11 @@ class Columns(PathPairs):
             last,
             self._columns,
             self._arcs,
+            self._sources,
             self._gains,
             self._roots,
+            self._hubs,
+            self._none,
             self._search,
             self._lanes,
             self._pairs,
@@ -165,17 +217,23 @@ class Columns(PathPairs):
         )
         if following == last:
             self._columns, self._arcs = shrunk(self._columns), shrunk(self._arcs)
+            self._sources = shrunk(self._sources)
         return following, written
 
     def _make_room(self, written: int) -> None:
         roots = len(self._roots.term)
         deleting = self._work[kernels.PHASE] == kernels.DELETE
-        if deleting and len(self._lanes.known) < self._columns.held[ROWS]:
-            self._lanes = _new_lanes(len(self._columns.vertex), self._roots.life.dtype.type)
-        elif wants_room(self._columns):
+        if wants_room(self._columns):
             self._columns = repacked(self._columns)
         elif wants_room(self._arcs):
             self._arcs = repacked(self._arcs)
+        elif wants_room(self._sources):
+            self._sources = repacked(self._sources)
+        elif deleting and self.counters["hubs"]:
+            self._drop_hubs()
+            self._hubs_allowed = False
+        elif deleting and len(self._lanes.known) < self._columns.held[ROWS]:
+            self._lanes = _new_lanes(len(self._columns.vertex), self._roots.life.dtype.type)
         elif is_full(self._columns):
             self._columns = grown_table(self._columns)
             rows = len(self._columns.vertex)
@@ -183,21 +241,133 @@ class Columns(PathPairs):
             self._search = self._search._replace(**of_columns)
         elif is_full(self._arcs):
             self._arcs = grown_table(self._arcs)
+        elif is_full(self._sources):
+            self._sources = grown_table(self._sources)
         elif self._work[kernels.ROOTS] == roots and self._work[kernels.GAINED] == 0:  # gains on their way stay
             term, life = grown(self._roots.term, 2 * roots), grown(self._roots.life, 2 * roots)
             due = grown(self._roots.due, 2 * roots >> DUE_BITS)
             self._roots = self._roots._replace(term=term, life=life, due=due)
             self._gains = _new_gains(2 * roots, life.dtype.type)
+            no_hubs = self._hubs is self._none
+            self._none = with_roots(self._none, 2 * roots)
+            self._hubs = self._none if no_hubs else with_roots(self._hubs, 2 * roots)
         elif written + 4 > len(self._out.at):
             self._more_output()
         else:
             self._pairs = _new_pairs(2 * len(self._pairs.root), self._pairs)
 
+    def _finish(self) -> None:
+        """Look for hubs now and then, once much has been done without a look."""
+        held = self._columns.held
+        hubs = self.counters["hubs"]
+        if hubs and held[ROWS] - held[FREE_ROWS] < self.least_columns:
+            self._drop_hubs()
+        least = self.least_places >> 3 if hubs else self.least_places
+        if not self._hubs_allowed or held[LIST_USED] + held[BLOCK_USED] < least:
+            return
+        effort = int(self._work[kernels.EDGES_PROBED] + 4 * self._work[kernels.COLUMNS_MERGED])
+        if effort - self._effort_looked > self._patience * int(self._arcs.held[LIST_USED]):
+            changed = self._choose_hubs()
+            self._patience = self.least_patience if changed else min(2 * self._patience + 1, self.most_patience)
+            self._effort_looked = effort
+
+    def _choose_hubs(self) -> bool:
+        """Let those be hubs that tell most lives of some columns; whether others are than before."""
+        work, forever = self._work, len(self._ends.end) - 1
+        if not self.counters["hubs"]:
+            terms, states = self._roots.node.shape
+            self._hubs = new_hubs(terms, states, self._groups, len(self._roots.term), self._roots.life.dtype.type)
+            self._until(
+                lambda: columns_log.turn_arcs(self._arcs, self._sources, self._roots.arc, self._hubs.source, forever)
+            )
+        # what has come lately is what is followed most often
+        floor = int(work[kernels.FLOOR])
+        since = floor + (int(work[kernels.ENDS]) - floor) // 2
+        trials = [self._hub_at(vertex, state) for vertex, state in self._candidates(since)]
+        columns, roots, slots = self._columns, self._roots, int(work[kernels.ROOTS])
+        held = int(columns.held[ROWS])
+        in_use = np.flatnonzero(roots.node[columns.vertex[:held], columns.state[:held]] == np.arange(held) + 1)
+        some = in_use[:: max(1, len(in_use) // _SAMPLE)]
+        lives = np.zeros((len(some), slots), roots.life.dtype)
+        hub_kernels.read_lives(columns, self._hubs, some, floor, lives)
+        lives[(lives <= since) | (lives == forever)] = 0  # a root is at itself for ever
+        at = columns.vertex[some], columns.state[some]
+        terms = roots.term[:slots]
+        chosen, part = best_hubs(lives, [np.minimum(hub.ahead[at], hub.back[terms, 0].T) for hub in trials])
+        before = np.zeros_like(lives)
+        for hub in range(self.counters["hubs"]):
+            before = np.maximum(
+                before, np.minimum(self._hubs.ahead[at][:, hub, None], self._hubs.root_back[hub, :slots])
+            )
+        if part < WORTH:
+            self._drop_hubs()
+            return bool(before.any())
+        if part < part_told(lives, before) + _BETTER:
+            return False
+        self._exchange_hubs(joined(self._hubs, [trials[number] for number in chosen], roots.term))
+        return True
+
+    def _candidates(self, since: int) -> list[tuple[int, int]]:
+        """Product nodes with many edges that last longer."""
+        columns, held = self._columns, int(self._columns.held[ROWS])
+        into, out = np.zeros(held, np.int64), np.zeros(held, np.int64)
+        hub_kernels.degrees(
+            columns, self._arcs, self._sources, self._roots.node, self._roots.arc, self._hubs.source,
+            self._automaton.columns.group_moves, since, into, out,
+        )  # fmt: skip
+        nodes = most_travelled(into, out, columns.state[:held])
+        return [(int(columns.vertex[node]), int(columns.state[node])) for node in nodes]
+
+    def _hub_at(self, vertex: int, state: int) -> HubColumns:
+        """A product node as the only hub, with what it reaches and what reaches it."""
+        terms, states = self._roots.node.shape
+        hub = with_another(new_hubs(terms, states, 0, 0, self._roots.life.dtype.type), vertex, state)
+        for forward in (True, False):
+            self._until(
+                lambda forward=forward: hub_search.search_from_hub(
+                    self._columns, self._arcs, self._sources, self._roots, hub._replace(source=self._hubs.source),
+                    self._search, self._pairs, self._work, self._automaton.columns, 0, vertex, state, forward,
+                    len(self._ends.end) - 1,
+                )
+            )  # fmt: skip
+        return hub
+
+    def _until(self, done: Callable[[], bool]) -> None:
+        """Make room until all is done."""
+        while not done():
+            self._make_room(0)
+
+    def _exchange_hubs(self, others: HubColumns) -> None:
+        """Let others be the hubs; what only those of before told is held in columns."""
+        hubs, work, forever = self._hubs, self._work, len(self._ends.end) - 1
+        self._until(
+            lambda: hub_kernels.hold(
+                self._columns, self._gains, self._roots.node, hubs, others, int(work[kernels.EXPIRED_LIFE]), forever,
+                int(work[kernels.ROOTS]), forever,
+            )
+        )  # fmt: skip
+        self._hubs = others
+        hub_kernels.review_all(
+            self._columns, self._gains, self._roots.node, others, int(work[kernels.EXPIRED_LIFE]),
+            int(work[kernels.ROOTS]), forever,
+        )  # fmt: skip
+
+    def _drop_hubs(self) -> None:
+        """Let there be no hubs; columns hold what they told."""
+        if self._hubs is not self._none:
+            if self.counters["hubs"]:
+                self._exchange_hubs(self._none)
+            self._hubs = self._none
+            self._sources = new_table(64, self._roots.life.dtype.type)
+
     def _connected(self) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        self._drop_hubs()
         work, roots = self._work, self._roots
         work[kernels.CURSOR] = work[kernels.PAIRS] = 0
         everything = len(self._ends.end) - 1
-        while not kernels.collect_ending(self._columns, roots, self._pairs, work, self._automaton.columns, everything):
+        while not kernels.collect_ending(
+            self._columns, roots, self._hubs, self._pairs, work, self._automaton.columns, everything
+        ):
             self._pairs = _new_pairs(2 * len(self._pairs.root), self._pairs)
         found = int(work[kernels.PAIRS])
         rows = np.column_stack((roots.term[self._pairs.root[:found]], self._pairs.vertex[:found]))
@@ -208,8 +378,8 @@ class Columns(PathPairs):
     @property
     def nbytes(self) -> int:
         arrays: list[NDArray[Any]] = [
-            *self._columns, *self._arcs, *self._search, *self._gains, *self._lanes, *self._roots, *self._pairs,
-            *self._ends, *self._terms,
+            *self._columns, *self._arcs, *self._sources, *self._hubs, *self._search, *self._gains, *self._lanes,
+            *self._roots, *self._pairs, *self._ends, *self._terms,
         ]  # fmt: skip
         return sum(array.nbytes for array in arrays)
 

@@ -103,5 +103,52 @@ def compare(rng, stream, window: PlainWindow, make_operator, expected):
         assert views.live == len(window.content)
 
 
+def compare_changes(rng, stream, window: PlainWindow, make_operator, expected):
+    """The same for an operator that does not tell extensions: what enters at each instant, until when, and what leaves.
+
+    `expected` gives the end of each pair of a window's content.
+    """
+    views = WindowViews(counting=window.counting)
+    operator = make_operator(views)
+    groups = grouped_by_time(stream)
+    before: dict = {}
+    at = 0
+    while at < len(groups):
+        size = rng.choice([1, 1, 2, 5, 100])
+        batch = groups[at : at + size]
+        at += size
+        flat = [(time, ops) for time, events in batch for ops in events]
+        horizon = batch[-1][0]
+        columns = columns_of(flat, window)
+        content = {}
+        for time, events in batch:
+            for expiry in window.expiries_before(time):
+                window.expire(expiry)
+                content[expiry] = expected(window.content)
+            window.apply(time, events)
+            content[time] = expected(window.content)
+        for expiry in window.expiries_before(horizon + 1):
+            window.expire(expiry)
+            content[expiry] = expected(window.content)
+        views.apply(*columns, horizon)
+        told = Counter(zip(*_columns(operator.process()), strict=True))
+        views.vacuum()
+        wanted: Counter = Counter()
+        for time, pairs in content.items():
+            for pair in pairs.keys() - before.keys():
+                wanted[time, 1, FOREVER if window.counting else pairs[pair], pair] += 1
+            for pair in before.keys() - pairs.keys():
+                wanted[time, -1, FOREVER if window.counting else time, pair] += 1
+            before = pairs
+        got: Counter = Counter()
+        for (time, sign, until, row), n in told.items():
+            got[time, sign, until if sign > 0 or window.counting else time, row] += n
+        for time, _, _, row in [change for change in got if change[1] > 0]:
+            left = time, -1, FOREVER if window.counting else time, row
+            if got[left]:  # deleted, and there again by another edge of that instant
+                got -= Counter({change: got[change] for change in list(got) if (change[0], change[3]) == (time, row)})
+        assert got == wanted, ("missing", wanted - got, "extra", got - wanted)
+
+
 def _columns(deltas):
     return deltas.at.tolist(), deltas.sign.tolist(), deltas.until.tolist(), [tuple(row) for row in deltas.rows.tolist()]

@@ -259,7 +259,18 @@ class Fed:
 
 
 NOTHING = dict.fromkeys(
-    ("edges_probed", "columns_merged", "cells_taken_down", "reviewed", "columns", "blocks", "conversions"), 0
+    (
+        "edges_probed",
+        "columns_merged",
+        "hub_steps",
+        "cells_taken_down",
+        "reviewed",
+        "columns",
+        "blocks",
+        "conversions",
+        "hubs",
+    ),
+    0,
 )
 
 

@@ -1,0 +1,283 @@
+"""PATH by columns: how long hubs reach product nodes and are reached, and the pairs that begin by way of them.
+
+An edge from `a` to `b` lets a hub reach `b` and what is behind it for longer where it reaches `a` for longer, and
+lets `a` and what is before it reach the hub. Each is one widest-first search, for no roots or for one.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from spectra.jit import kernel
+from spectra.operators.kernels.automaton import is_asked
+from spectra.operators.kernels.columns import (
+    EDGES_PROBED,
+    EXPANDING,
+    EXPIRED_LIFE,
+    FLOOR,
+    FRESH_ROOT,
+    HUB_STEPS,
+    LEVEL,
+    PAIRS,
+    QUEUED,
+    ROOTS,
+    SEARCHES,
+    STAGE,
+    add_pair,
+    make_node,
+)
+from spectra.operators.kernels.columns_queue import enqueue, forget_search, unqueue, widest
+from spectra.operators.kernels.containers import BLOCK, LIST, ROWS, STRIDE, life_of, lower_least
+from spectra.operators.kernels.hubs import hub_life, is_covered
+
+
+@kernel
+def is_paired(columns, roots, hubs, work, automaton, root, vertex):
+    """Whether a root reaches a vertex in any accepting state."""
+    # one that has just become a root is in its own column and in no other
+    in_columns = work[FRESH_ROOT] != root + 1 or roots.term[root] == vertex
+    for i in range(automaton.accepting.shape[0]):
+        state = automaton.accepting[i]
+        if hub_life(hubs, vertex, state, root) > work[EXPIRED_LIFE]:
+            return True
+        node = roots.node[vertex, state] - 1
+        if in_columns and node >= 0 and life_of(columns, node, root) > work[EXPIRED_LIFE]:
+            return True
+    return False
+
+
+@kernel
+def read_paired(columns, roots, hubs, work, automaton, vertex):
+    """Say in `life` for how long each root reaches a vertex in an accepting state."""
+    slots = work[ROOTS]
+    for root in range(slots):
+        hubs.life[root] = 0
+    for i in range(automaton.accepting.shape[0]):
+        state = automaton.accepting[i]
+        node = roots.node[vertex, state] - 1
+        if node < 0:
+            continue
+        offset = columns.offset[node]
+        if columns.kind[node] == LIST:
+            for at in range(offset, offset + columns.entries[node]):
+                root = columns.entry_root[at]
+                hubs.life[root] = max(hubs.life[root], columns.entry_life[at])
+        elif columns.kind[node] == BLOCK:
+            for root in range(min(np.int64(1) << columns.size[node], slots)):
+                hubs.life[root] = max(hubs.life[root], columns.cell[offset + root])
+        for hub in range(hubs.ahead.shape[2]):
+            ahead = hubs.ahead[vertex, state, hub]
+            if ahead > work[EXPIRED_LIFE]:
+                for root in range(slots):
+                    hubs.life[root] = max(hubs.life[root], min(ahead, hubs.root_back[hub, root]))
+
+
+@kernel
+def note_reached(columns, roots, hubs, pairs, work, automaton, hub, vertex, level):
+    """Remember the pairs of a vertex that the hub is about to reach in an accepting state."""
+    for i in range(automaton.accepting.shape[0]):
+        state = automaton.accepting[i]
+        if hubs.ahead[vertex, state, hub] > work[FLOOR]:
+            return  # whoever reaches the hub has been told
+    read_paired(columns, roots, hubs, work, automaton, vertex)
+    for root in range(work[ROOTS]):
+        life = min(level, np.int64(hubs.root_back[hub, root]))
+        if (
+            life > work[FLOOR]
+            and hubs.life[root] <= work[EXPIRED_LIFE]
+            and is_asked(automaton, roots.term[root], vertex)
+        ):
+            add_pair(pairs, work, root, vertex, 0, life)
+
+
+@kernel
+def is_first(hubs, work, automaton, hub, vertex, state):
+    """Whether the hub reaches a vertex in no accepting state before this one."""
+    for i in range(automaton.accepting.shape[0]):
+        other = automaton.accepting[i]
+        if other < state and hubs.ahead[vertex, other, hub] > work[FLOOR]:
+            return False
+    return True
+
+
+@kernel
+def note_root(columns, roots, hubs, pairs, work, automaton, hub, root, level):
+    """Let a root reach the hub for so long, and remember the pairs that begin."""
+    is_new = hubs.root_back[hub, root] <= work[FLOOR]
+    if is_new and not is_covered(columns, roots.node, hubs, hub, root, work[FLOOR]):
+        others = 0  # that may have told
+        for other in range(hubs.vertex.shape[0]):
+            others += hubs.root_back[other, root] > work[EXPIRED_LIFE]
+        for node in range(columns.held[ROWS]):
+            vertex, state = np.int64(columns.vertex[node]), np.int64(columns.state[node])
+            life = min(level, np.int64(hubs.ahead[vertex, state, hub]))
+            if (
+                life > work[FLOOR]
+                and (others == 0 or hub_life(hubs, vertex, state, root) <= work[EXPIRED_LIFE])
+                and automaton.is_accepting[state]
+                and roots.node[vertex, state] == node + 1
+                and is_first(hubs, work, automaton, hub, vertex, state)
+                and is_asked(automaton, roots.term[root], vertex)
+                and not is_paired(columns, roots, hubs, work, automaton, root, vertex)
+            ):
+                add_pair(pairs, work, root, vertex, 0, life)
+    hubs.root_back[hub, root] = level
+
+
+@kernel
+def reach_all(columns, table, row, roots, known, search, work, hub, state, level, forever):
+    """Let what a list of edges leads to in a state wait where the hub gains by it; False for want of room."""
+    floor = work[FLOOR]
+    offset, count = table.offset[row], np.int64(table.entries[row])
+    work[EDGES_PROBED] += count
+    for first in range(offset, offset + count, STRIDE):
+        # which of them lead on is hard to foresee, so that they are first gathered without a branch
+        found = 0
+        for entry in range(first, min(first + STRIDE, offset + count)):
+            other = table.entry_root[entry]
+            reach = min(level, np.int64(table.entry_life[entry]))
+            search.found[found] = entry
+            found += (reach > floor) & (reach > known[other, state, hub]) & (reach > search.best[other, state])
+        for number in range(found):
+            entry = search.found[number]
+            other = table.entry_root[entry]
+            node = make_node(columns, roots, other, state, forever)
+            if node < 0:
+                return False
+            enqueue(search, work, node, other, state, min(level, np.int64(table.entry_life[entry])))
+    return True
+
+
+@kernel
+def expand_hub(columns, arcs, sources, roots, hubs, search, work, automaton, hub, forward, node, level, forever):
+    """Reach what the edges from a product node lead to, or those that lead there; False for want of room."""
+    vertex, state = columns.vertex[node], columns.state[node]
+    for group in range(automaton.group_moves.shape[1]):
+        if forward:
+            following = automaton.group_moves[state, group]
+            row = np.int64(roots.arc[vertex, group] - 1)
+            if following >= 0 and row >= 0:
+                if not reach_all(
+                    columns, arcs, row, roots, hubs.ahead, search, work, hub, following, level, forever
+                ):  # fmt: skip
+                    return False
+            continue
+        row = np.int64(hubs.source[vertex, group] - 1)
+        for before in range(automaton.group_moves.shape[0]):
+            if row >= 0 and automaton.group_moves[before, group] == state:
+                if not reach_all(
+                    columns, sources, row, roots, hubs.back, search, work, hub, before, level, forever
+                ):  # fmt: skip
+                    return False
+    return True
+
+
+@kernel
+def settle_hub(
+    columns, arcs, sources, roots, hubs, search, pairs, work, automaton, hub, forward, telling, forever
+):  # fmt: skip
+    """Take what a hub gains to all that waits and what that leads to; False for want of room.
+
+    With `telling`, the pairs that begin are remembered and roots know their way to the hub.
+    """
+    while work[EXPANDING] >= 0 or work[QUEUED] > 0:
+        if work[EXPANDING] < 0:
+            node = np.int64(widest(search, work))
+            level = work[LEVEL]
+            vertex, state = np.int64(columns.vertex[node]), np.int64(columns.state[node])
+            told = work[PAIRS]
+            if forward:
+                if telling and automaton.is_accepting[state]:
+                    if told + work[ROOTS] > pairs.root.shape[0]:
+                        return False
+                    note_reached(columns, roots, hubs, pairs, work, automaton, hub, vertex, level)
+                if hubs.ahead[vertex, state, hub] <= work[FLOOR]:
+                    for other in range(hubs.covers.shape[0]):
+                        hubs.covers[other, hub] = 0
+                hubs.ahead[vertex, state, hub] = level
+            else:
+                root = np.int64(roots.slot[vertex] - 1)
+                if telling and state == 0 and root >= 0:
+                    if told + columns.held[ROWS] > pairs.root.shape[0]:
+                        return False
+                    note_root(columns, roots, hubs, pairs, work, automaton, hub, root, level)
+                hubs.back[vertex, state, hub] = level
+            if work[PAIRS] > told:
+                work[SEARCHES] += 2  # they may last longer by other ways
+            lower_least(columns, node, level)
+            unqueue(search, work, node, level)
+            work[HUB_STEPS] += 1
+            work[EXPANDING] = node
+        if not expand_hub(
+            columns, arcs, sources, roots, hubs, search, work, automaton, hub, forward, work[EXPANDING], work[LEVEL],
+            forever,
+        ):  # fmt: skip
+            return False
+        work[EXPANDING] = -1
+    return True
+
+
+@kernel
+def prolong_hubs(
+    columns, arcs, sources, roots, hubs, search, pairs, work, automaton, source, state, target, following, edge,
+    forever,
+):  # fmt: skip
+    """Let all hubs gain by an edge between two product nodes, one way after the other; False for want of room.
+
+    `work[STAGE]` knows how far that is, and has to be 0 before the next edge.
+    """
+    hubs_count = hubs.ahead.shape[2]
+    root = np.int64(roots.slot[source] - 1) if state == 0 else np.int64(-1)
+    while work[STAGE] < 3 * hubs_count:
+        hub, way = work[STAGE] // 3, work[STAGE] % 3
+        if way == 0:  # a root that has just become one does not know its way to the hub yet
+            if root >= 0 and hubs.back[source, state, hub] > max(np.int64(hubs.root_back[hub, root]), work[FLOOR]):
+                told = work[PAIRS]
+                if told + columns.held[ROWS] > pairs.root.shape[0]:
+                    return False
+                level = np.int64(hubs.back[source, state, hub])
+                note_root(columns, roots, hubs, pairs, work, automaton, hub, root, level)
+                if work[PAIRS] > told:
+                    work[SEARCHES] += 2
+            work[STAGE] += 1
+            continue
+        forward = way == 1
+        if work[EXPANDING] < 0 and work[QUEUED] == 0:
+            if forward:
+                level, known = np.int64(hubs.ahead[source, state, hub]), np.int64(hubs.ahead[target, following, hub])
+            else:
+                level, known = np.int64(hubs.back[target, following, hub]), np.int64(hubs.back[source, state, hub])
+            level = min(level, edge)
+            if level <= max(known, work[FLOOR]):
+                work[STAGE] += 1
+                continue
+            vertex, at = (target, following) if forward else (source, state)
+            node = make_node(columns, roots, vertex, at, forever)
+            if node < 0:
+                return False
+            enqueue(search, work, node, vertex, at, level)
+            work[LEVEL] = level
+            work[SEARCHES] += 1  # what has begun in this instant may last longer by it
+        if not settle_hub(
+            columns, arcs, sources, roots, hubs, search, pairs, work, automaton, hub, forward, True, forever
+        ):  # fmt: skip
+            return False
+        forget_search(columns, search, work)
+        work[STAGE] += 1
+    return True
+
+
+@kernel
+def search_from_hub(
+    columns, arcs, sources, roots, hubs, search, pairs, work, automaton, hub, vertex, state, forward, forever
+):  # fmt: skip
+    """How long a hub reaches everything, or is reached by it; nothing is told. False for want of room."""
+    if work[EXPANDING] < 0 and work[QUEUED] == 0:
+        enqueue(search, work, roots.node[vertex, state] - 1, vertex, state, forever)
+        work[LEVEL] = forever
+    if not settle_hub(
+        columns, arcs, sources, roots, hubs, search, pairs, work, automaton, hub, forward, False, forever
+    ):  # fmt: skip
+        return False
+    forget_search(columns, search, work)
+    return True

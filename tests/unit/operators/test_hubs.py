@@ -1,0 +1,216 @@
+"""PATH by columns with hubs: the same pairs, and no work for those behind a hub when an edge comes again."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+
+from spectra.automata import minimal_dfa
+from spectra.jit import is_interpreted
+from spectra.operators.kernels.containers import BLOCK_USED, LIST_USED
+from spectra.operators.path import columns as module
+from spectra.operators.path.columns import Columns
+from spectra.operators.path.hubs import best_hubs, has_closure, most_travelled, part_told
+from spectra.sparql.syntax import (
+    AlternativePath,
+    InversePath,
+    Link,
+    OneOrMorePath,
+    RepeatPath,
+    SequencePath,
+    ZeroOrMorePath,
+)
+from spectra.views.view import WindowViews
+from tests.oracle.kernels import PlainWindow, widest_pairs
+from tests.unit.operators.harness import columns_of, compare_changes, random_stream
+
+A, B, C = Link("1"), Link("2"), Link("3")
+PATHS = {
+    "a+": OneOrMorePath(A),
+    "(a/b)+": OneOrMorePath(SequencePath((A, B))),
+    "(a|b)+": OneOrMorePath(AlternativePath((A, B))),
+    "(a|^a)+": OneOrMorePath(AlternativePath((A, InversePath(A)))),
+    "a+/b*": SequencePath((OneOrMorePath(A), ZeroOrMorePath(B))),
+    "a/(b|c)*": SequencePath((A, ZeroOrMorePath(AlternativePath((B, C))))),
+    "a|b/c*": AlternativePath((A, SequencePath((B, ZeroOrMorePath(C))))),
+}
+
+
+class Eager(Columns):
+    """Looks for hubs after every batch, however few columns there are."""
+
+    least_places = least_patience = most_patience = 0
+    least_columns = 2
+
+
+class EagerWithFewEnds(Eager):
+    least_ends = 4
+
+
+@pytest.fixture
+def worthwhile(monkeypatch):
+    """Any product node may be a hub."""
+    monkeypatch.setattr(module, "WORTH", 0.01)
+
+
+def pairs_of(dfa):
+    return lambda content: dict(widest_pairs(content, dfa, int))
+
+
+@pytest.mark.parametrize("removals", [False, True])
+@pytest.mark.parametrize("name", PATHS)
+def test_the_same_changes_by_way_of_hubs(name, removals, worthwhile):
+    dfa = minimal_dfa(PATHS[name])
+    seen = set()
+    for seed in range(12):
+        rng = random.Random(f"{name} {seed}")
+        step = rng.choice([1, 2, 5])
+        window = PlainWindow(range=step * rng.choice([2, 4, 8]) + rng.choice([0, 1]), step=step)
+        # deletions end the use of hubs, so that most streams have none
+        stream = random_stream(rng, events=60, vertices=rng.choice([4, 7]), deletions=0.02 * (seed % 3 == 2))
+        if not removals:
+            stream = [(time, [(1, triple) for _, triple in operations]) for time, operations in stream]
+        make = EagerWithFewEnds if seed % 4 == 3 else Eager
+
+        class Watched(make):
+            def process(self):
+                deltas = super().process()
+                seen.add(self.counters["hubs"])
+                return deltas
+
+        def operator(views, kind=Watched):
+            return kind(views, dfa, "x", "y", int, removals=True, extensions=False)
+
+        compare_changes(rng, stream, window, operator, pairs_of(dfa))
+    assert seen >= {0, 2}
+
+
+class Fed:
+    """An operator over a window of 100 that moves by 10, and looks for hubs only when told to."""
+
+    def __init__(self, path, kind=Columns, **options):
+        self.window = PlainWindow(range=100, step=10)
+        self.views = WindowViews()
+        options = {"removals": False, "extensions": False} | options
+        self.operator = kind(self.views, minimal_dfa(path), "x", "y", int, **options)
+
+    def at(self, time, edges):
+        before = self.operator.counters
+        operations = [edge if len(edge) == 2 else (1, edge) for edge in edges]
+        self.views.apply(*columns_of([(time, operations)], self.window), time)
+        deltas = self.operator.process()
+        self.views.vacuum()
+        after = self.operator.counters
+        rows = sorted(
+            (int(sign), int(until), *map(int, row))
+            for sign, until, row in zip(deltas.sign, deltas.until, deltas.rows, strict=True)
+        )
+        return {name: after[name] - before[name] for name in after}, rows
+
+
+def star(roots, leaves):
+    """Roots that lead to a hub, which leads to leaves by way of one vertex."""
+    return [(100 + i, 1, 10) for i in range(roots)] + [(10, 1, 11)] + [(11, 1, 5000 + i) for i in range(leaves)]
+
+
+def test_an_edge_that_comes_again_moves_hubs_and_not_the_pairs_behind_them():
+    cost = {}
+    for size in (40, 80):
+        fed = Fed(OneOrMorePath(A))
+        edges = star(size, size)
+        fed.at(1, edges)
+        assert fed.operator._choose_hubs()
+        work, told = fed.at(20, [(10, 1, 11)])
+        assert told == []
+        cost[size] = work["hub_steps"], work["columns_merged"]
+    # the vertex behind it: its edges end no later than before
+    assert cost[40] == cost[80]
+    assert sum(cost[40]) <= 8
+
+
+def test_pairs_that_begin_by_way_of_a_hub_are_told_once_and_with_their_ends():
+    fed = Fed(OneOrMorePath(A))
+    fed.at(1, star(5, 3))
+    assert fed.operator._choose_hubs()
+    _, told = fed.at(12, [(90, 1, 10)])
+    assert told == [(1, 100, 90, 11), (1, 100, 90, 5000), (1, 100, 90, 5001), (1, 100, 90, 5002), (1, 110, 90, 10)]
+    _, told = fed.at(25, [(11, 1, 5003)])
+    reached = [10, 11, 90, *range(100, 105)]
+    assert sorted((root, vertex) for _, _, root, vertex in told) == sorted((root, 5003) for root in reached)
+    ends = {root: until for _, until, root, _ in told}
+    assert ends == {root: 120 if root == 11 else 100 for root in reached}
+    assert fed.at(26, [(90, 1, 11)])[1] == []  # another way
+
+
+def test_hubs_take_less_room_than_the_pairs():
+    fed = Fed(OneOrMorePath(A))
+    fed.at(1, star(200, 200))
+    before = fed.operator._columns.held[[LIST_USED, BLOCK_USED]].sum()
+    assert fed.operator._choose_hubs()
+    after = fed.operator._columns.held[[LIST_USED, BLOCK_USED]].sum()
+    assert after < before / 20
+
+
+def test_a_deletion_ends_the_use_of_hubs_and_tells_what_leaves(worthwhile):
+    fed = Fed(OneOrMorePath(A), Eager, removals=True)
+    fed.at(1, star(5, 3))
+    assert fed.operator.counters["hubs"] > 0
+    _, told = fed.at(2, [(-1, (10, 1, 11))])
+    assert {(sign, root) for sign, _, root, _ in told} == {(-1, root) for root in (10, *range(100, 105))}
+    assert len(told) == 6 * 4
+    assert fed.operator.counters["hubs"] == 0
+    fed.at(3, star(50, 3))
+    assert fed.operator.counters["hubs"] == 0
+
+
+def test_nothing_is_left_of_hubs_when_all_is_over(worthwhile):
+    fed = Fed(OneOrMorePath(A), Eager)
+    fed.at(1, star(30, 30))
+    assert fed.operator.counters["hubs"] > 0
+    fed.at(300, [])
+    assert (fed.operator.counters["hubs"], fed.operator.counters["columns"]) == (0, 0)
+    # ids come again as other vertices
+    _, told = fed.at(310, [(10, 1, 101), (101, 1, 10)])
+    assert [row for _, _, *row in told] == [[10, 10], [10, 101], [101, 10], [101, 101]]
+
+
+def test_what_holds_now_is_told_with_hubs_too(worthwhile):
+    fed = Fed(OneOrMorePath(A), Eager)
+    fed.at(1, star(6, 4))
+    now = fed.operator.current(1)
+    wanted = widest_pairs(dict.fromkeys(star(6, 4), 100), minimal_dfa(OneOrMorePath(A)), int)
+    assert {tuple(row): until for row, until in zip(now.rows.tolist(), now.until.tolist(), strict=True)} == wanted
+
+
+@pytest.mark.skipif(is_interpreted(), reason="takes long without the compiler")
+def test_hubs_are_found_where_columns_are_long():
+    rng = random.Random(1)
+    vertices = 1200
+    fed = Fed(OneOrMorePath(A))
+    for time in range(0, 90, 3):
+        fed.at(time, [(rng.randrange(4, vertices), 1, rng.randrange(4, vertices)) for _ in range(150)])
+    assert fed.operator.counters["hubs"] > 0
+
+
+def test_paths_of_bounded_length_have_none():
+    assert not has_closure(minimal_dfa(RepeatPath(A, 1, 3)))
+    assert not has_closure(minimal_dfa(SequencePath((A, B, C))))
+    for path in PATHS.values():
+        assert has_closure(minimal_dfa(path))
+
+
+def test_the_best_hubs_tell_most_together():
+    lives = np.array([[3, 3, 0], [2, 2, 5]], np.uint8)
+    some, more, rest = (
+        np.array(told, np.uint8) for told in ([[3, 0, 0], [2, 0, 0]], [[3, 3, 9], [2, 1, 0]], [[0, 0, 0], [0, 2, 5]])
+    )
+    assert part_told(lives, some) == 2 / 5
+    assert best_hubs(lives, [some, more, rest]) == ([1, 2], 1.0)
+    assert best_hubs(lives, []) == ([], 0.0)
+
+
+def test_candidates_are_between_many_edges():
+    into, out = np.array([9, 3, 0, 1]), np.array([1, 4, 9, 1])
+    assert most_travelled(into, out, np.array([1, 1, 1, 2])) == [1, 0, 3]
