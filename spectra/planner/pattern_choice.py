@@ -84,22 +84,19 @@ def _compared(condition: syntax.Call, plan: PhysicalPlan) -> PhysicalPlan | None
 
 
 def _suited(plan: TpJoinPlan, *, removals: bool) -> PatternOperator:
-    """`siblings` for a cycle whose matches are withdrawn, `tpjoin` for all else.
+    """`siblings` for connected patterns whose matches are withdrawn, `tpjoin` for all else.
 
-    Siblings close a cycle by comparing numbers, and matches that are kept need not be found again when they
-    leave; elsewhere the automaton is as fast and keeps nothing. It alone compares while it joins.
+    Matches that are kept need not be found again when they leave; where they only enter, the automaton is as fast
+    and keeps nothing. It alone compares while it joins, and joins what shares no variable.
     """
-    return "siblings" if removals and not plan.comparisons and is_cyclic(plan.scans) else "tpjoin"
+    return "siblings" if removals and not plan.comparisons and is_connected(plan.scans) else "tpjoin"
 
 
-def is_cyclic(scans: tuple[WScan, ...]) -> bool:
-    """Whether two triple patterns are connected by their variables in more than one way."""
-    parts: list[set[str]] = []
-    for scan in scans:
-        names = set(scan.variables)
-        joined = [part for part in parts if part & names]
-        if any(len(part & names) > 1 for part in joined):
-            return True
-        parts = [part for part in parts if not part & names]
-        parts.append(names.union(*joined))
-    return False
+def is_connected(scans: tuple[WScan, ...]) -> bool:
+    """Whether there are several triple patterns, all of them connected by their variables."""
+    reached = set(scans[0].variables)
+    left = list(scans[1:])
+    while found := [scan for scan in left if reached & set(scan.variables)]:
+        reached.update(*(scan.variables for scan in found))
+        left = [scan for scan in left if scan not in found]
+    return len(scans) > 1 and not left

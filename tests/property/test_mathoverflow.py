@@ -116,3 +116,41 @@ def test_operators_agree_after_every_slide(query: str, stream: tuple[NDArray[np.
 def test_operators_agree_on_100_000_edges(query: str, stream: tuple[NDArray[np.int32], NDArray[np.int64]]) -> None:
     triples, times = stream
     assert check(PATHS[query], triples[:100_000], times[:100_000]) > 300
+
+
+class Hubs(Columns):
+    """Looks for hubs while columns are short, too."""
+
+    least_places = 1 << 12
+
+
+class NoHubs(Columns):
+    least_places = 1 << 60
+
+
+@pytest.mark.parametrize("query", ["a*", "ab*c", "a*b*", "(a|b|c)*"])
+def test_hubs_change_nothing(query: str, stream: tuple[NDArray[np.int32], NDArray[np.int64]]) -> None:
+    triples, times = stream[0][:12_000], stream[1][:12_000]
+    dfa = minimal_dfa(PATHS[query])
+    views = WindowViews()
+    operators = [make(views, dfa, "x", "y", int, empty="none", extensions=False) for make in (Hubs, NoHubs)]
+    most = 0
+    for first in range(0, len(times), 1000):
+        part = slice(first, first + 1000)
+        views.apply(
+            triples[part],
+            np.ones(1000, np.int8),
+            np.arange(1001),
+            times[part],
+            times[part],
+            times[part] // DAY * DAY + 30 * DAY,
+            int(times[part][-1]),
+        )
+        told = [operator.process() for operator in operators]
+        views.vacuum()
+        some, others = (np.column_stack((d.at, d.sign, d.rows, np.where(d.sign > 0, d.until, 0))) for d in told)
+        assert np.array_equal(np.unique(some, axis=0), np.unique(others, axis=0))
+        assert len(some) == len(others)
+        most = max(most, operators[0].counters["hubs"])
+    assert most > 0
+    assert operators[0].counters["columns_merged"] < operators[1].counters["columns_merged"]

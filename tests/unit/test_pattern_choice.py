@@ -7,10 +7,11 @@ import pytest
 import spectra
 from spectra.algebra.nodes import Source, WScan
 from spectra.errors import QueryError
-from spectra.planner.pattern_choice import is_cyclic
+from spectra.planner.pattern_choice import is_connected
 from spectra.sparql.syntax import Variable
 
 CHAIN = "?x <urn:p> ?y . ?y <urn:q> ?z"
+APART = "?x <urn:p> ?y . ?a <urn:q> ?b"
 TRIANGLE = "?x <urn:p> ?y . ?y <urn:q> ?z . ?z <urn:p> ?x"
 
 
@@ -26,18 +27,18 @@ def scans(text):
     [
         ("?x <p> ?y", False),
         ("?x <p> ?x", False),
-        (CHAIN, False),
-        ("?x <p> ?a . ?x <q> ?b . ?x <r> ?c", False),
-        ("?a <p> ?b . ?c <p> ?d . ?b <q> ?c", False),
+        (CHAIN, True),
+        ("?x <p> ?a . ?x <q> ?b . ?x <r> ?c", True),
+        ("?a <p> ?b . ?c <p> ?d . ?b <q> ?c", True),
         ("?a <p> ?b . ?c <p> ?d", False),
+        ("?a <p> ?b . ?b <q> ?c . ?d <p> ?e . ?e <q> ?d", False),
         (TRIANGLE, True),
-        ("?a <p> ?b . ?b <q> ?a", True),
-        ("?a <p> ?b . ?c <p> ?d . ?b <q> ?c . ?d <q> ?a", True),
-        ("?a ?p ?b . ?b ?p ?c", True),
+        ("?a ?p ?b . ?c ?p ?d", True),
+        ("<s> <p> <o> . ?a <p> ?b", False),
     ],
 )
-def test_a_cycle_is_two_ways_between_two_patterns(pattern, expected):
-    assert is_cyclic(scans(pattern)) is expected
+def test_patterns_are_connected_by_variables(pattern, expected):
+    assert is_connected(scans(pattern)) is expected
 
 
 def chosen(body, output, window="RANGE PT10S", head="SELECT *", **options):
@@ -49,14 +50,20 @@ def chosen(body, output, window="RANGE PT10S", head="SELECT *", **options):
     return {name for name in ("tpjoin", "siblings", "recompute") if f"{name}(" in plan}
 
 
+@pytest.mark.parametrize("pattern", [TRIANGLE, CHAIN])
 @pytest.mark.parametrize("output", ["CHANGES", "DSTREAM", "RSTREAM"])
-def test_a_cycle_whose_matches_are_withdrawn_is_for_siblings(output):
-    assert chosen(TRIANGLE, output) == {"siblings"}
-    assert chosen(CHAIN, output) == {"tpjoin"}
+def test_a_pattern_whose_matches_are_withdrawn_is_for_siblings(output, pattern):
+    assert chosen(pattern, output) == {"siblings"}
 
 
-def test_a_cycle_that_only_grows_is_for_the_automaton():
-    assert chosen(TRIANGLE, "ISTREAM") == {"tpjoin"}
+@pytest.mark.parametrize("output", ["CHANGES", "DSTREAM", "RSTREAM"])
+def test_patterns_that_share_no_variable_are_for_the_automaton(output):
+    assert chosen(APART, output) == {"tpjoin"}
+
+
+@pytest.mark.parametrize("pattern", [TRIANGLE, CHAIN])
+def test_a_pattern_that_only_grows_is_for_the_automaton(pattern):
+    assert chosen(pattern, "ISTREAM") == {"tpjoin"}
 
 
 @pytest.mark.parametrize("head", ["SELECT DISTINCT ?x", "SELECT ?x", "SELECT (COUNT(*) AS ?n)", "ASK"])
@@ -69,7 +76,7 @@ def test_a_count_window_always_withdraws():
 
 
 def test_each_pattern_of_a_query_has_its_own():
-    both = f"{{ {TRIANGLE} }} UNION {{ {CHAIN} }}"
+    both = f"{{ {TRIANGLE} }} UNION {{ {APART} }}"
     assert chosen(both, "CHANGES") == {"siblings", "tpjoin"}
 
 
