@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -98,6 +99,10 @@ class Columns(PathPairs):
         self._pairs = _new_pairs(1024)
 
     @property
+    def _hub_count(self) -> int:
+        return len(self._hubs.vertex)
+
+    @property
     def _groups(self) -> int:
         return int(self._automaton.columns.group_moves.shape[1])
 
@@ -117,7 +122,7 @@ class Columns(PathPairs):
             "columns": int(columns.held[ROWS] - columns.held[FREE_ROWS]),
             "blocks": int(np.count_nonzero(columns.kind == BLOCK)),
             "conversions": int(columns.held[CONVERTED]),
-            "hubs": self._hubs.ahead.shape[2],
+            "hubs": self._hub_count,
         }
 
     def _prepare(self) -> None:
@@ -131,7 +136,7 @@ class Columns(PathPairs):
             of_terms = {name: grown(getattr(self._roots, name), room) for name in ("slot", "node", "arc")}
             self._roots = self._roots._replace(**of_terms)
             self._search = self._search._replace(best=grown(self._search.best, room))
-            if self.counters["hubs"]:
+            if self._hub_count:
                 self._hubs = with_terms(self._hubs, room)
         if len(self._ends.edge) < len(views.columns.subject):
             self._ends = self._ends._replace(edge=grown(self._ends.edge, len(views.columns.subject)))
@@ -229,7 +234,7 @@ class Columns(PathPairs):
             self._arcs = repacked(self._arcs)
         elif wants_room(self._sources):
             self._sources = repacked(self._sources)
-        elif deleting and self.counters["hubs"]:
+        elif deleting and self._hub_count:
             self._drop_hubs()
             self._hubs_allowed = False
         elif deleting and len(self._lanes.known) < self._columns.held[ROWS]:
@@ -259,10 +264,9 @@ class Columns(PathPairs):
     def _finish(self) -> None:
         """Look for hubs now and then, once much has been done without a look."""
         held = self._columns.held
-        hubs = self.counters["hubs"]
-        if hubs and held[ROWS] - held[FREE_ROWS] < self.least_columns:
+        if self._hub_count and held[ROWS] - held[FREE_ROWS] < self.least_columns:
             self._drop_hubs()
-        least = self.least_places >> 3 if hubs else self.least_places
+        least = self.least_places >> 3 if self._hub_count else self.least_places
         if not self._hubs_allowed or held[LIST_USED] + held[BLOCK_USED] < least:
             return
         effort = int(self._work[kernels.EDGES_PROBED] + 4 * self._work[kernels.COLUMNS_MERGED])
@@ -274,7 +278,7 @@ class Columns(PathPairs):
     def _choose_hubs(self) -> bool:
         """Let those be hubs that tell most lives of some columns; whether others are than before."""
         work, forever = self._work, len(self._ends.end) - 1
-        if not self.counters["hubs"]:
+        if not self._hub_count:
             terms, states = self._roots.node.shape
             self._hubs = new_hubs(terms, states, self._groups, len(self._roots.term), self._roots.life.dtype.type)
             self._until(
@@ -295,7 +299,7 @@ class Columns(PathPairs):
         terms = roots.term[:slots]
         chosen, part = best_hubs(lives, [np.minimum(hub.ahead[at], hub.back[terms, 0].T) for hub in trials])
         before = np.zeros_like(lives)
-        for hub in range(self.counters["hubs"]):
+        for hub in range(self._hub_count):
             before = np.maximum(
                 before, np.minimum(self._hubs.ahead[at][:, hub, None], self._hubs.root_back[hub, :slots])
             )
@@ -322,14 +326,17 @@ class Columns(PathPairs):
         """A product node as the only hub, with what it reaches and what reaches it."""
         terms, states = self._roots.node.shape
         hub = with_another(new_hubs(terms, states, 0, 0, self._roots.life.dtype.type), vertex, state)
-        for forward in (True, False):
-            self._until(
-                lambda forward=forward: hub_search.search_from_hub(
-                    self._columns, self._arcs, self._sources, self._roots, hub._replace(source=self._hubs.source),
-                    self._search, self._pairs, self._work, self._automaton.columns, 0, vertex, state, forward,
-                    len(self._ends.end) - 1,
-                )
+        hub = hub._replace(source=self._hubs.source)
+
+        def search(forward: bool) -> bool:
+            done: bool = hub_search.search_from_hub(
+                self._columns, self._arcs, self._sources, self._roots, hub, self._search, self._pairs, self._work,
+                self._automaton.columns, 0, vertex, state, forward, len(self._ends.end) - 1,
             )  # fmt: skip
+            return done
+
+        self._until(partial(search, True))
+        self._until(partial(search, False))
         return hub
 
     def _until(self, done: Callable[[], bool]) -> None:
@@ -355,7 +362,7 @@ class Columns(PathPairs):
     def _drop_hubs(self) -> None:
         """Let there be no hubs; columns hold what they told."""
         if self._hubs is not self._none:
-            if self.counters["hubs"]:
+            if self._hub_count:
                 self._exchange_hubs(self._none)
             self._hubs = self._none
             self._sources = new_table(64, self._roots.life.dtype.type)

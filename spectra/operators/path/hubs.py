@@ -44,17 +44,16 @@ def with_another(hubs: HubColumns, vertex: int, state: int) -> HubColumns:
     def wider(lives: NDArray[Any]) -> NDArray[Any]:
         return np.concatenate((lives, np.zeros((*lives.shape[:-1], 1), lives.dtype)), axis=-1)
 
+    count, roots = len(hubs.vertex) + 1, len(hubs.root)
     return hubs._replace(
         vertex=np.append(hubs.vertex, vertex),
         state=np.append(hubs.state, state),
         ahead=wider(hubs.ahead),
         back=wider(hubs.back),
-        **{
-            name: np.zeros((len(hubs.vertex) + 1, len(hubs.root)), hubs.ahead.dtype)
-            for name in ("root_back", "gain_back")
-        },
-        covers=np.zeros((len(hubs.vertex) + 1, len(hubs.vertex) + 1), np.int8),
-        least_back=np.zeros(len(hubs.least_back) + 1, np.int64),
+        root_back=np.zeros((count, roots), hubs.ahead.dtype),
+        gain_back=np.zeros((count, roots), hubs.ahead.dtype),
+        covers=np.zeros((count, count), np.int8),
+        least_back=np.zeros(count, np.int64),
     )
 
 
@@ -118,7 +117,7 @@ def most_travelled(into: NDArray[np.int64], out: NDArray[np.int64], state: NDArr
 def part_told(lives: NDArray[Any], told: NDArray[Any]) -> float:
     """The part of some lives that is told in full; those of 0 do not count."""
     wanted = lives > 0
-    return float(np.count_nonzero(wanted & (told >= lives)) / max(1, np.count_nonzero(wanted)))
+    return int(np.count_nonzero(wanted & (told >= lives))) / max(1, int(np.count_nonzero(wanted)))
 
 
 def best_hubs(lives: NDArray[Any], told: list[NDArray[Any]]) -> tuple[list[int], float]:
