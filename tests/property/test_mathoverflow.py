@@ -121,11 +121,11 @@ def test_operators_agree_on_100_000_edges(query: str, stream: tuple[NDArray[np.i
 class Hubs(Columns):
     """Looks for hubs while columns are short, too."""
 
-    least_places = 1 << 12
+    least_merged, stretch, least_places = 2, 1000, 1 << 12
 
 
 class NoHubs(Columns):
-    least_places = 1 << 60
+    least_merged = 1 << 40
 
 
 @pytest.mark.parametrize("query", ["a*", "ab*c", "a*b*", "(a|b|c)*"])

@@ -61,10 +61,13 @@ class Columns(PathPairs):
     #: Ends for which there is room at first.
     least_ends = 256
 
-    #: So many places for lives are worth a look for hubs (with hubs an eighth), and so many times what a look costs is
-    #: done between two, more where nothing is found; with fewer columns there are none.
-    least_places = 1 << 19
-    least_patience, most_patience = 4, 64
+    #: Hubs are looked for where entries of a stretch of the log merge so many columns each, and again where so many
+    #: places for lives are in use beside them. So many times what a look costs is done between two, more where nothing
+    #: is found. With fewer columns there are none.
+    least_merged = 48
+    stretch = 1 << 13
+    least_places = 1 << 16
+    least_patience, most_patience = 20, 160
     least_columns = 64
 
     def _start(self, dfa: Dfa) -> None:
@@ -96,6 +99,8 @@ class Columns(PathPairs):
         self._hubs_allowed = has_closure(dfa) and not self._extensions
         self._patience = self.least_patience
         self._effort_looked = 0
+        self._worth_a_look = False
+        self._entries = self._merged_before = 0
         self._pairs = _new_pairs(1024)
 
     @property
@@ -266,10 +271,15 @@ class Columns(PathPairs):
         held = self._columns.held
         if self._hub_count and held[ROWS] - held[FREE_ROWS] < self.least_columns:
             self._drop_hubs()
-        least = self.least_places >> 3 if self._hub_count else self.least_places
-        if not self._hubs_allowed or held[LIST_USED] + held[BLOCK_USED] < least:
+        merged = int(self._work[kernels.COLUMNS_MERGED])
+        self._entries += self._views.log.entries
+        if self._entries >= self.stretch:
+            self._worth_a_look = merged - self._merged_before >= self.least_merged * self._entries
+            self._entries, self._merged_before = 0, merged
+        places = held[LIST_USED] + held[BLOCK_USED]
+        if not self._hubs_allowed or not (places >= self.least_places if self._hub_count else self._worth_a_look):
             return
-        effort = int(self._work[kernels.EDGES_PROBED] + 4 * self._work[kernels.COLUMNS_MERGED])
+        effort = int(self._work[kernels.EDGES_PROBED]) + 4 * merged
         if effort - self._effort_looked > self._patience * int(self._arcs.held[LIST_USED]):
             changed = self._choose_hubs()
             self._patience = self.least_patience if changed else min(2 * self._patience + 1, self.most_patience)
