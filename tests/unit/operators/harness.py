@@ -103,10 +103,10 @@ def compare(rng, stream, window: PlainWindow, make_operator, expected):
         assert views.live == len(window.content)
 
 
-def compare_changes(rng, stream, window: PlainWindow, make_operator, expected):
+def compare_changes(rng, stream, window: PlainWindow, make_operator, expected, *, removals=True):
     """The same for an operator that does not tell extensions: what enters at each instant, until when, and what leaves.
 
-    `expected` gives the end of each pair of a window's content.
+    `expected` gives the end of each pair of a window's content. Without `removals` nothing that leaves is told.
     """
     views = WindowViews(counting=window.counting)
     operator = make_operator(views)
@@ -137,7 +137,7 @@ def compare_changes(rng, stream, window: PlainWindow, make_operator, expected):
         for time, pairs in content.items():
             for pair in pairs.keys() - before.keys():
                 wanted[time, 1, FOREVER if window.counting else pairs[pair], pair] += 1
-            for pair in before.keys() - pairs.keys():
+            for pair in before.keys() - pairs.keys() if removals else ():
                 wanted[time, -1, FOREVER if window.counting else time, pair] += 1
             before = pairs
         got: Counter = Counter()
