@@ -31,8 +31,8 @@ from spectra.operators.kernels.containers import (
     Lives,
     let_be_least,
     life_of,
-    merge,
     put_entry,
+    put_life,
     set_life,
     take_row,
 )
@@ -46,7 +46,7 @@ BEGIN, HOLD, RELAX, DELETE, COLLECT, REPORT, PURGE, FINISH = range(8)
 (
     PHASE, MOVE, CURSOR, GAINED, LEAST, DENSE, EXPANDING, LEVEL, QUEUED, TOUCHED, PAIRS, SEARCHES, LIMIT, EXPIRED_LIFE,
     FLOOR, ENDS, ROOTS, LOWEST_ROOT, EDGES_PROBED, COLUMNS_MERGED, CELLS_TAKEN_DOWN, STAGE, HELD, HUB_STEPS,
-    FRESH_ROOT, INSTANT,
+    INSTANT, WALK,
 ) = range(26)  # fmt: skip
 
 
@@ -181,7 +181,7 @@ def let_root_live(roots, slot, life):
 
 
 @kernel
-def make_root(columns, gains, roots, hubs, work, vertex, life, forever):
+def make_root(columns, roots, hubs, work, vertex, life, forever):
     """Let a vertex be a root for at least so long; False for want of room."""
     slot = roots.slot[vertex] - 1
     if slot >= 0:
@@ -195,18 +195,15 @@ def make_root(columns, gains, roots, hubs, work, vertex, life, forever):
         slot += 1
     if slot >= roots.term.shape[0]:
         return False
-    gains.root[0] = slot
-    gains.life[0] = forever
     width = max(work[ROOTS], slot + 1)
     # the cell of the root itself lives as long as the root
-    if merge(columns, gains, node, 1, forever, False, forever, width, work[EXPIRED_LIFE], False, False)[0] < 0:
+    if put_life(columns, node, slot, forever, width, work[EXPIRED_LIFE]) < 0:
         return False
     work[ROOTS] = width
     work[LOWEST_ROOT] = slot + 1
     roots.term[slot] = vertex
     let_root_live(roots, slot, life)
     roots.slot[vertex] = slot + 1
-    work[FRESH_ROOT] = slot + 1
     for hub in range(hubs.root_back.shape[0]):
         hubs.root_back[hub, slot] = 0  # what it reaches by way of the hub is yet to be told
     return True

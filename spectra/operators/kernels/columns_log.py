@@ -123,13 +123,14 @@ def follow_log(
                 work[LIMIT] = ends.entry[entry]
                 work[PHASE] = FINISH
                 if work[LIMIT] > work[EXPIRED_LIFE]:
-                    work[PHASE] = COLLECT if removals else PURGE
+                    work[PHASE] = HOLD if removals else PURGE
             else:
                 ends.edge[row] = ends.entry[entry]
         if work[PHASE] == HOLD:
-            if not hold_ending(columns, gains, roots, hubs, none, work, work[FLOOR], forever):
+            limit = work[LIMIT] if kind == EXPIRED else work[FLOOR]
+            if not hold_ending(columns, gains, roots, hubs, none, work, limit, forever):
                 return entry, written
-            work[PHASE] = RELAX
+            work[PHASE] = COLLECT if kind == EXPIRED else RELAX
         if work[PHASE] == RELAX:
             if not relax(
                 views, columns, arcs, sources, gains, roots, hubs, search, pairs, work, ends, terms, automaton, row,
@@ -147,8 +148,6 @@ def follow_log(
                 return entry, written
             work[PHASE] = REPORT
         if work[PHASE] == COLLECT:
-            if not hold_ending(columns, gains, roots, hubs, none, work, work[LIMIT], forever):
-                return entry, written
             if not collect_ending(columns, roots, hubs, pairs, work, automaton, work[LIMIT]):
                 return entry, written
             work[CURSOR] = 0

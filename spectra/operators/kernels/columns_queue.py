@@ -18,7 +18,7 @@ class SearchColumns(NamedTuple):
     `best` (by term and state) is the level at which a column is reached. `bucket` heads the list of the columns that
     wait at a level, linked by `after` and `before`, and `waiting` counts them by 256 levels. `touched` are the
     columns with a level, `merged` says in which instant a column was merged last, and `found` is room for some edges
-    that lead on.
+    that lead on. Of walks, `seen` says which one came by a column last, and `stack` are those yet to be gone on from.
     """
 
     best: Lives
@@ -26,6 +26,8 @@ class SearchColumns(NamedTuple):
     before: NDArray[np.int32]
     touched: NDArray[np.int32]
     merged: NDArray[np.int32]
+    seen: NDArray[np.int32]
+    stack: NDArray[np.int32]
     bucket: NDArray[np.int32]
     waiting: NDArray[np.int32]
     found: NDArray[np.int64]

@@ -13,7 +13,6 @@ from spectra.operators.kernels.columns import (
     EXPANDING,
     EXPIRED_LIFE,
     FLOOR,
-    FRESH_ROOT,
     GAINED,
     INSTANT,
     LEAST,
@@ -30,9 +29,16 @@ from spectra.operators.kernels.columns import (
     set_arc,
 )
 from spectra.operators.kernels.columns_queue import enqueue, forget_search, unqueue, widest
-from spectra.operators.kernels.containers import STRIDE, gainers, merge, shortest
+from spectra.operators.kernels.containers import STRIDE, merge, note_change, put_life, shortest
 from spectra.operators.kernels.hub_search import prolong_hubs
-from spectra.operators.kernels.hubs import gains_beyond, is_no_better, note_ways_back, with_gains
+from spectra.operators.kernels.hubs import (
+    gainers,
+    gains_beyond,
+    hub_life,
+    is_no_better,
+    note_ways_back,
+    with_gains,
+)
 
 
 @kernel
@@ -68,6 +74,41 @@ def expand(columns, arcs, roots, hubs, search, work, automaton, node, level, for
 
 
 @kernel
+def merge_one(columns, gains, hubs, work, automaton, node, extensions):
+    """What `merge_gains` does, where a single root gains, as most often."""
+    root, level = np.int64(gains.root[0]), work[LEVEL]
+    vertex, state = columns.vertex[node], columns.state[node]
+    if hub_life(hubs, vertex, state, root) >= level:
+        return 0, 0
+    before = put_life(columns, node, root, level, work[ROOTS], work[EXPIRED_LIFE])
+    if before < 0:
+        return -1, 0
+    if before >= level:
+        return 0, 0
+    if not automaton.is_accepting[state]:
+        return 1, 0
+    return 1, note_change(gains, 0, root, before, level, work[EXPIRED_LIFE], extensions)
+
+
+@kernel
+def merge_gains(columns, gains, hubs, work, automaton, node, extensions):
+    """Let a column that waits take over what is longer than by way of a hub: (what `merge` says, changes noted)."""
+    noting = automaton.is_accepting[columns.state[node]]
+    gained, least = work[GAINED], work[LEAST]
+    longer = gains
+    if hubs.ahead.shape[2] > 0:
+        gained = gains_beyond(columns, gains, hubs, node, gained, work[LEVEL])
+        if gained == 0:
+            return 0, 0
+        longer = with_gains(gains, hubs.root, hubs.life)
+        least = shortest(longer, gained)
+    return merge(
+        columns, longer, node, gained, least, work[DENSE] != 0, work[LEVEL], work[ROOTS], work[EXPIRED_LIFE], noting,
+        extensions,
+    )  # fmt: skip
+
+
+@kernel
 def settle(columns, arcs, gains, roots, hubs, search, pairs, work, automaton, extensions, forever):
     """Take the gains to whatever the columns that wait lead to; False for want of room."""
     while work[EXPANDING] >= 0 or work[QUEUED] > 0:
@@ -75,23 +116,10 @@ def settle(columns, arcs, gains, roots, hubs, search, pairs, work, automaton, ex
             node = widest(search, work)
             if work[PAIRS] + work[GAINED] > pairs.root.shape[0]:
                 return False
-            noting = automaton.is_accepting[columns.state[node]]
-            result, changed = 0, 0
-            if hubs.ahead.shape[2] == 0:
-                result, changed = merge(
-                    columns, gains, node, work[GAINED], work[LEAST], work[DENSE] != 0, work[LEVEL], work[ROOTS],
-                    work[EXPIRED_LIFE], noting, extensions,
-                )  # fmt: skip
+            if work[GAINED] == 1:
+                result, changed = merge_one(columns, gains, hubs, work, automaton, node, extensions)
             else:
-                beyond, _ = gains_beyond(
-                    columns, gains, hubs, node, work[GAINED], work[LEVEL], hubs.root, hubs.life
-                )  # fmt: skip
-                if beyond > 0:
-                    longer = with_gains(gains, hubs.root, hubs.life)
-                    result, changed = merge(
-                        columns, longer, node, beyond, shortest(longer, beyond), False, work[LEVEL], work[ROOTS],
-                        work[EXPIRED_LIFE], noting, extensions,
-                    )  # fmt: skip
+                result, changed = merge_gains(columns, gains, hubs, work, automaton, node, extensions)
             if result < 0:
                 return False
             unqueue(search, work, node, work[LEVEL])
@@ -109,21 +137,9 @@ def settle(columns, arcs, gains, roots, hubs, search, pairs, work, automaton, ex
 
 
 @kernel
-def collect_gains(columns, gains, roots, hubs, work, node, vertex, state, edge):
-    """Note the roots that live longer at a product node by an edge from another: (how many, the longest life)."""
-    target = np.int64(roots.node[vertex, state] - 1)
-    gained, level = gainers(columns, gains, node, target, edge, work[FLOOR], work[ROOTS])
-    if gained > 0 and target >= 0 and hubs.ahead.shape[2] > 0:
-        note_ways_back(gains, hubs, gained)
-        gained, level = gains_beyond(columns, gains, hubs, target, gained, level, gains.root, gains.life)
-    return gained, level
-
-
-@kernel
 def next_move(work):
     work[MOVE] += 1
     work[STAGE] = 0
-    work[FRESH_ROOT] = 0
 
 
 @kernel
@@ -151,7 +167,7 @@ def relax(
             source = np.int64(source_of(views, automaton, label, row))
             vertex = np.int64(target_of(views, automaton, label, row))
             if state == 0 and may_be_root(terms, automaton, source):
-                if not make_root(columns, gains, roots, hubs, work, source, edge, forever):
+                if not make_root(columns, roots, hubs, work, source, edge, forever):
                     return False
             if not prolong_hubs(
                 columns, arcs, sources, roots, hubs, search, pairs, work, automaton, source, state, vertex, following,
@@ -161,7 +177,10 @@ def relax(
             node = np.int64(roots.node[source, state] - 1)
             gained, level = np.int64(0), np.int64(0)
             if node >= 0:
-                gained, level = collect_gains(columns, gains, roots, hubs, work, node, vertex, following, edge)
+                target = np.int64(roots.node[vertex, following] - 1)
+                gained, level = gainers(
+                    columns, gains, hubs, node, vertex, following, target, edge, work[FLOOR], work[ROOTS]
+                )
             if gained == 0:
                 next_move(work)
                 continue

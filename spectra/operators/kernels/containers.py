@@ -293,90 +293,55 @@ def put_entry(columns, node, root, life):
         if not refit(columns, node, LIST, columns.size[node] + 1, np.int64(-1)):  # what was counted stays
             return False
         at = columns.offset[node] + place
-        last = columns.offset[node] + columns.entries[node]
-    for entry in range(last, at, -1):
+    insert_entry(columns, node, at, root, life)
+    return True
+
+
+@kernel
+def insert_entry(columns, node, at, root, life):
+    """Put an entry at its place in a list that has room for it."""
+    for entry in range(columns.offset[node] + columns.entries[node], at, -1):
         columns.entry_root[entry] = columns.entry_root[entry - 1]
         columns.entry_life[entry] = columns.entry_life[entry - 1]
     columns.entry_root[at] = root
     columns.entry_life[at] = life
     columns.entries[node] += 1
     lower_least(columns, node, life)
-    return True
 
 
 @kernel
-def gainers(columns, gains, source, target, edge, floor, roots):
-    """Collect the roots that live longer at `target` by an edge from `source`: (how many, the longest life).
-
-    `target` is -1 where there is no column yet. Nothing is built that is not above `floor`.
-    """
-    gained = 0
-    widest = np.int64(0)
-    target_kind = columns.kind[target] if target >= 0 else NONE
-    target_from = columns.offset[target] if target_kind != NONE else np.int64(0)
-    target_to = target_from
-    if target_kind == LIST:
-        target_to += columns.entries[target]
-    elif target_kind == BLOCK:
-        target_to += 1 << columns.size[target]
-    source_from = columns.offset[source]
-    at = target_from
-    if columns.kind[source] == LIST:
-        for entry in range(source_from, source_from + columns.entries[source]):
-            root = columns.entry_root[entry]
-            offer = min(np.int64(columns.entry_life[entry]), edge)
-            known = np.int64(0)
-            if target_kind == BLOCK:
-                if target_from + root < target_to:
-                    known = np.int64(columns.cell[target_from + root])
-            elif target_kind == LIST:
-                while at < target_to and columns.entry_root[at] < root:
-                    at += 1
-                if at < target_to and columns.entry_root[at] == root:
-                    known = np.int64(columns.entry_life[at])
-            if offer > known and offer > floor:
-                gains.root[gained] = root
-                gains.life[gained] = offer
-                gained += 1
-                widest = max(widest, offer)
-        return gained, widest
-    if columns.kind[source] == NONE:
-        return gained, widest
-    gains.level[0] = edge
-    level = gains.level[0]
-    gains.level[0] = floor
-    least = gains.level[0]
-    for first in range(0, min(1 << columns.size[source], roots), STRIDE):
-        lives = columns.cell[source_from + first : source_from + first + STRIDE]
-        some = False
-        if target_kind == BLOCK and target_from + first < target_to:
-            others = columns.cell[target_from + first : target_from + first + STRIDE]
-            for at_root in range(STRIDE):
-                some |= min(lives[at_root], level) > max(others[at_root], least)
-        else:
-            for at_root in range(STRIDE):
-                some |= lives[at_root] > least
-        if not some:
-            continue
-        for root in range(first, first + STRIDE):
-            offer = min(np.int64(lives[root - first]), edge)
-            if offer <= floor:
-                continue
-            known = np.int64(0)
-            if target_kind == BLOCK:
-                if target_from + root < target_to:
-                    known = np.int64(columns.cell[target_from + root])
-            elif target_kind == LIST:
-                while at < target_to and columns.entry_root[at] < root:
-                    at += 1
-                if at < target_to and columns.entry_root[at] == root:
-                    known = np.int64(columns.entry_life[at])
-            if offer > known:
-                gains.root[gained] = root
-                gains.life[gained] = offer
-                gained += 1
-                widest = max(widest, offer)
-    return gained, widest
+def put_life(columns, node, root, life, roots, expired):
+    """Let one root live at least so long in a column; its life before, -1 for want of room in an arena."""
+    if columns.kind[node] != BLOCK:
+        at = entry_at(columns, node, root)
+        last = columns.offset[node] + columns.entries[node]
+        if at < last and columns.entry_root[at] == root:
+            before = np.int64(columns.entry_life[at])
+            if life > before:
+                columns.entry_life[at] = life
+                lower_least(columns, node, life)
+            return before
+        wanted = np.int64(columns.entries[node]) + 1
+        if columns.kind[node] == LIST and wanted <= 1 << columns.size[node]:
+            insert_entry(columns, node, at, root, life)
+            return np.int64(0)
+        if wanted <= longest_list(roots):
+            place = at - columns.offset[node]
+            if not refit(columns, node, LIST, size_for(max(wanted, 2)), np.int64(-1)):  # what was counted stays
+                return np.int64(-1)
+            insert_entry(columns, node, columns.offset[node] + place, root, life)
+            return np.int64(0)
+        if not refit(columns, node, BLOCK, block_size(roots), expired):
+            return np.int64(-1)
+    elif root >= 1 << columns.size[node]:
+        if not refit(columns, node, BLOCK, block_size(roots), expired):
+            return np.int64(-1)
+    at = columns.offset[node] + root
+    before = np.int64(columns.cell[at])
+    if life > before:
+        columns.cell[at] = life
+        lower_least(columns, node, life)
+    return before
 
 
 @kernel

@@ -15,7 +15,6 @@ from spectra.operators.kernels.columns import (
     EXPANDING,
     EXPIRED_LIFE,
     FLOOR,
-    FRESH_ROOT,
     HUB_STEPS,
     LEVEL,
     PAIRS,
@@ -23,25 +22,69 @@ from spectra.operators.kernels.columns import (
     ROOTS,
     SEARCHES,
     STAGE,
+    WALK,
     add_pair,
     make_node,
 )
 from spectra.operators.kernels.columns_queue import enqueue, forget_search, unqueue, widest
-from spectra.operators.kernels.containers import BLOCK, LIST, ROWS, STRIDE, life_of, lower_least
-from spectra.operators.kernels.hubs import hub_life, is_covered
+from spectra.operators.kernels.containers import STRIDE, life_of, lower_least
+from spectra.operators.kernels.hubs import hub_life, is_covered, raise_lives, reach_ahead
+
+# walks are numbered up to here
+_WALKS = np.int64((1 << 31) - 1)
 
 
 @kernel
-def is_paired(columns, roots, hubs, work, automaton, root, vertex):
-    """Whether a root reaches a vertex in any accepting state."""
-    # one that has just become a root is in its own column and in no other
-    in_columns = work[FRESH_ROOT] != root + 1 or roots.term[root] == vertex
+def walk(columns, arcs, roots, hubs, search, work, automaton, root, most):
+    """Let `met` be this walk's number for the vertices that a root reaches in an accepting state.
+
+    For a root that reaches no hub, so that all product nodes on its ways have it in their columns. -1 where more edges
+    than `most` lead on.
+    """
+    expired = work[EXPIRED_LIFE]
+    work[WALK] = (work[WALK] + 1) & _WALKS
+    number = work[WALK]
+    node = np.int64(roots.node[roots.term[root], 0] - 1)
+    search.seen[node] = number
+    search.stack[0] = node
+    waiting = 1
+    while waiting > 0:
+        waiting -= 1
+        node = np.int64(search.stack[waiting])
+        vertex, state = columns.vertex[node], columns.state[node]
+        if automaton.is_accepting[state]:
+            hubs.met[vertex] = number
+        for group in range(automaton.group_moves.shape[1]):
+            following, arc = automaton.group_moves[state, group], roots.arc[vertex, group] - 1
+            if following < 0 or arc < 0:
+                continue
+            offset, count = arcs.offset[arc], np.int64(arcs.entries[arc])
+            most -= count
+            if most < 0:
+                return np.int64(-1)
+            work[EDGES_PROBED] += count
+            for entry in range(offset, offset + count):
+                reached = np.int64(roots.node[arcs.entry_root[entry], following] - 1)
+                if reached < 0 or search.seen[reached] == number or arcs.entry_life[entry] <= expired:
+                    continue
+                if life_of(columns, reached, root) > expired:
+                    search.seen[reached] = number
+                    search.stack[waiting] = reached
+                    waiting += 1
+    return number
+
+
+@kernel
+def is_paired(columns, roots, hubs, work, automaton, root, vertex, walked):
+    """Whether a root reaches a vertex in any accepting state; `walked` is the number of a walk from it or -1."""
+    if walked >= 0:
+        return hubs.met[vertex] == walked
     for i in range(automaton.accepting.shape[0]):
         state = automaton.accepting[i]
+        node = roots.node[vertex, state] - 1
         if hub_life(hubs, vertex, state, root) > work[EXPIRED_LIFE]:
             return True
-        node = roots.node[vertex, state] - 1
-        if in_columns and node >= 0 and life_of(columns, node, root) > work[EXPIRED_LIFE]:
+        if node >= 0 and life_of(columns, node, root) > work[EXPIRED_LIFE]:
             return True
     return False
 
@@ -54,31 +97,16 @@ def read_paired(columns, roots, hubs, work, automaton, vertex):
         hubs.life[root] = 0
     for i in range(automaton.accepting.shape[0]):
         state = automaton.accepting[i]
-        node = roots.node[vertex, state] - 1
-        if node < 0:
-            continue
-        offset = columns.offset[node]
-        if columns.kind[node] == LIST:
-            for at in range(offset, offset + columns.entries[node]):
-                root = columns.entry_root[at]
-                hubs.life[root] = max(hubs.life[root], columns.entry_life[at])
-        elif columns.kind[node] == BLOCK:
-            for root in range(min(np.int64(1) << columns.size[node], slots)):
-                hubs.life[root] = max(hubs.life[root], columns.cell[offset + root])
-        for hub in range(hubs.ahead.shape[2]):
-            ahead = hubs.ahead[vertex, state, hub]
-            if ahead > work[EXPIRED_LIFE]:
-                for root in range(slots):
-                    hubs.life[root] = max(hubs.life[root], min(ahead, hubs.root_back[hub, root]))
+        node = np.int64(roots.node[vertex, state] - 1)
+        if node >= 0:
+            raise_lives(columns, hubs, node, vertex, state, slots, hubs.life)
 
 
 @kernel
 def note_reached(columns, roots, hubs, pairs, work, automaton, hub, vertex, level):
     """Remember the pairs of a vertex that the hub is about to reach in an accepting state."""
-    for i in range(automaton.accepting.shape[0]):
-        state = automaton.accepting[i]
-        if hubs.ahead[vertex, state, hub] > work[FLOOR]:
-            return  # whoever reaches the hub has been told
+    if reach_ahead(hubs, automaton, hub, vertex) > work[FLOOR]:
+        return  # whoever reaches the hub has been told
     read_paired(columns, roots, hubs, work, automaton, vertex)
     for root in range(work[ROOTS]):
         life = min(level, np.int64(hubs.root_back[hub, root]))
@@ -91,36 +119,49 @@ def note_reached(columns, roots, hubs, pairs, work, automaton, hub, vertex, leve
 
 
 @kernel
-def is_first(hubs, work, automaton, hub, vertex, state):
-    """Whether the hub reaches a vertex in no accepting state before this one."""
-    for i in range(automaton.accepting.shape[0]):
-        other = automaton.accepting[i]
-        if other < state and hubs.ahead[vertex, other, hub] > work[FLOOR]:
-            return False
-    return True
+def reaches_hub(hubs, work, root):
+    """Whether a root reaches any hub."""
+    for hub in range(hubs.root_back.shape[0]):
+        if hubs.root_back[hub, root] > work[EXPIRED_LIFE]:
+            return True
+    return False
 
 
 @kernel
-def note_root(columns, roots, hubs, pairs, work, automaton, hub, root, level):
+def list_reached(hubs, work, automaton, hub, vertex):
+    """Let a vertex be listed that a hub is about to reach in an accepting state."""
+    if reach_ahead(hubs, automaton, hub, vertex) > work[FLOOR]:
+        return
+    for other in range(hubs.covers.shape[0]):
+        hubs.covers[other, hub] = 0
+    if not hubs.is_listed[vertex, hub]:
+        hubs.is_listed[vertex, hub] = True
+        hubs.reached[hub, hubs.listed[hub]] = vertex
+        hubs.listed[hub] += 1
+
+
+@kernel
+def note_root(columns, arcs, roots, hubs, search, pairs, work, automaton, hub, root, level):
     """Let a root reach the hub for so long, and remember the pairs that begin."""
     is_new = hubs.root_back[hub, root] <= work[FLOOR]
-    if is_new and not is_covered(columns, roots.node, hubs, hub, root, work[FLOOR]):
-        others = 0  # that may have told
-        for other in range(hubs.vertex.shape[0]):
-            others += hubs.root_back[other, root] > work[EXPIRED_LIFE]
-        for node in range(columns.held[ROWS]):
-            vertex, state = np.int64(columns.vertex[node]), np.int64(columns.state[node])
-            life = min(level, np.int64(hubs.ahead[vertex, state, hub]))
-            if (
-                life > work[FLOOR]
-                and (others == 0 or hub_life(hubs, vertex, state, root) <= work[EXPIRED_LIFE])
-                and automaton.is_accepting[state]
-                and roots.node[vertex, state] == node + 1
-                and is_first(hubs, work, automaton, hub, vertex, state)
-                and is_asked(automaton, roots.term[root], vertex)
-                and not is_paired(columns, roots, hubs, work, automaton, root, vertex)
+    if is_new and not is_covered(hubs, automaton, hub, root, work[FLOOR]):
+        walked = np.int64(-1)
+        if not reaches_hub(hubs, work, root):
+            walked = walk(columns, arcs, roots, hubs, search, work, automaton, root, hubs.listed[hub])
+        kept = 0
+        for number in range(hubs.listed[hub]):
+            vertex = np.int64(hubs.reached[hub, number])
+            ahead = reach_ahead(hubs, automaton, hub, vertex)
+            if ahead <= work[FLOOR]:
+                hubs.is_listed[vertex, hub] = False
+                continue
+            hubs.reached[hub, kept] = vertex
+            kept += 1
+            if is_asked(automaton, roots.term[root], vertex) and not is_paired(
+                columns, roots, hubs, work, automaton, root, vertex, walked
             ):
-                add_pair(pairs, work, root, vertex, 0, life)
+                add_pair(pairs, work, root, vertex, 0, min(level, ahead))
+        hubs.listed[hub] = kept
     hubs.root_back[hub, root] = level
 
 
@@ -191,16 +232,15 @@ def settle_hub(
                     if told + work[ROOTS] > pairs.root.shape[0]:
                         return False
                     note_reached(columns, roots, hubs, pairs, work, automaton, hub, vertex, level)
-                if hubs.ahead[vertex, state, hub] <= work[FLOOR]:
-                    for other in range(hubs.covers.shape[0]):
-                        hubs.covers[other, hub] = 0
+                if automaton.is_accepting[state]:
+                    list_reached(hubs, work, automaton, hub, vertex)
                 hubs.ahead[vertex, state, hub] = level
             else:
                 root = np.int64(roots.slot[vertex] - 1)
                 if telling and state == 0 and root >= 0:
-                    if told + columns.held[ROWS] > pairs.root.shape[0]:
+                    if told + hubs.listed[hub] > pairs.root.shape[0]:
                         return False
-                    note_root(columns, roots, hubs, pairs, work, automaton, hub, root, level)
+                    note_root(columns, arcs, roots, hubs, search, pairs, work, automaton, hub, root, level)
                 hubs.back[vertex, state, hub] = level
             if work[PAIRS] > told:
                 work[SEARCHES] += 2  # they may last longer by other ways
@@ -233,10 +273,10 @@ def prolong_hubs(
         if way == 0:  # a root that has just become one does not know its way to the hub yet
             if root >= 0 and hubs.back[source, state, hub] > max(np.int64(hubs.root_back[hub, root]), work[FLOOR]):
                 told = work[PAIRS]
-                if told + columns.held[ROWS] > pairs.root.shape[0]:
+                if told + hubs.listed[hub] > pairs.root.shape[0]:
                     return False
                 level = np.int64(hubs.back[source, state, hub])
-                note_root(columns, roots, hubs, pairs, work, automaton, hub, root, level)
+                note_root(columns, arcs, roots, hubs, search, pairs, work, automaton, hub, root, level)
                 if work[PAIRS] > told:
                     work[SEARCHES] += 2
             work[STAGE] += 1

@@ -31,14 +31,21 @@ from spectra.operators.kernels.containers import (
     shortest,
 )
 
+#: So many hubs there are, or none: loops over any number of them cost more than what is in them.
+HUBS = 2
+
 
 class HubColumns(NamedTuple):
     """What is known of each hub, which is a `vertex` in a `state`; there may be none.
 
     `ahead` and `back` (by term, state and hub) are how long the hub reaches a product node, and how long that reaches
     the hub; `root_back` (by hub and slot) is the latter for roots. While roots gain, `gain_back` is theirs in their
-    order, and `least_back` the shortest of each hub. `source` (by term and group) is row + 1 of the list of the edges
-    that a label leads there. `covers[a, b]` is 1 where hub a is known to reach whatever b reaches, in this slide.
+    order, and `least_back` the shortest of each hub. What a hub tells no longer than `replaced` others tell, which are
+    to take its place. `source` (by term and group) is row + 1 of the list of the edges
+    that a label leads there. `reached` (by hub) lists the vertices that it reaches in an accepting state, `listed`
+    of them, and perhaps some that it no longer does; `is_listed` (by term and hub) says which. `met` (by term) says
+    in which walk a vertex was met last in an accepting state.
+    `covers[a, b]` is 1 where hub a is known to reach all vertices that b reaches so, in this slide.
     `root` and `life` are room for gains that are longer than by hubs, `cover` for lives of roots, `dying` for slots.
     """
 
@@ -47,9 +54,14 @@ class HubColumns(NamedTuple):
     ahead: Lives
     back: Lives
     root_back: Lives
+    reached: NDArray[np.int32]
+    listed: NDArray[np.int64]
+    is_listed: NDArray[np.bool_]
+    met: NDArray[np.int32]
     covers: NDArray[np.int8]
     gain_back: Lives
     least_back: NDArray[np.int64]
+    replaced: NDArray[np.int64]
     source: NDArray[np.int32]
     root: NDArray[np.int32]
     life: Lives
@@ -60,16 +72,40 @@ class HubColumns(NamedTuple):
 @kernel
 def hub_life(hubs, vertex, state, root):
     """How long a root reaches a product node by way of a hub; 0 or a life that is over where it does not."""
-    life = np.int64(0)
-    for hub in range(hubs.ahead.shape[2]):
-        life = max(life, min(np.int64(hubs.ahead[vertex, state, hub]), np.int64(hubs.root_back[hub, root])))
-    return life
+    if hubs.ahead.shape[2] < HUBS:
+        return np.int64(0)
+    ahead = hubs.ahead[vertex, state]
+    return np.int64(max(min(ahead[0], hubs.root_back[0, root]), min(ahead[1], hubs.root_back[1, root])))
 
 
 @kernel
 def reach_of(columns, hubs, node, root):
     """How long a root reaches a product node, by way of a hub or not."""
     return max(life_of(columns, node, root), hub_life(hubs, columns.vertex[node], columns.state[node], root))
+
+
+@kernel
+def raise_lives(columns, hubs, node, vertex, state, slots, lives):
+    """Let some lives, one for each slot, be no shorter than those of the roots at a product node.
+
+    `node` is its column, -1 for none.
+    """
+    if node >= 0 and columns.kind[node] == LIST:
+        for at in range(columns.offset[node], columns.offset[node] + columns.entries[node]):
+            root = columns.entry_root[at]
+            lives[root] = max(lives[root], columns.entry_life[at])
+    places = 1 << columns.size[node] if node >= 0 and columns.kind[node] == BLOCK else 0
+    for first in range(0, slots, STRIDE):
+        longest = lives[first : first + STRIDE]
+        if first < places:
+            cells = columns.cell[columns.offset[node] + first : columns.offset[node] + first + STRIDE]
+            for at in range(STRIDE):
+                longest[at] = max(longest[at], cells[at])
+        for hub in range(hubs.ahead.shape[2]):
+            ahead = hubs.ahead[vertex, state, hub]
+            backs = hubs.root_back[hub, first : first + STRIDE]
+            for at in range(STRIDE):
+                longest[at] = max(longest[at], min(ahead, backs[at]))
 
 
 @kernel
@@ -83,30 +119,113 @@ def lives_by_hubs(hubs, backs, vertex, state, first):
         cover[at] = 0
     for hub in range(hubs.ahead.shape[2]):
         ahead = hubs.ahead[vertex, state, hub]
+        if ahead == 0:
+            continue
         back = backs[hub, first : first + STRIDE]
         for at in range(STRIDE):
             cover[at] = max(cover[at], min(back[at], ahead))
 
 
 @kernel
-def gains_beyond(columns, gains, hubs, node, gained, level, longer_root, longer_life):
-    """Note the gains that are longer at a product node than by way of a hub: (how many, the longest).
+def gainers(columns, gains, hubs, source, vertex, state, target, edge, floor, roots):
+    """Collect the roots that live longer at a product node by an edge from `source`: (how many, the longest life).
+
+    `target` is the column of the product node, -1 where there is none yet. Nothing is built that is not above `floor`.
+    """
+    if columns.kind[source] == BLOCK:
+        return gainers_of_block(columns, gains, hubs, source, vertex, state, target, edge, floor, roots)
+    gained = 0
+    widest = np.int64(0)
+    target_kind = columns.kind[target] if target >= 0 else NONE
+    target_from = columns.offset[target] if target_kind != NONE else np.int64(0)
+    target_to = target_from
+    if target_kind == LIST:
+        target_to += columns.entries[target]
+    elif target_kind == BLOCK:
+        target_to += 1 << columns.size[target]
+    at = target_from
+    for entry in range(columns.offset[source], columns.offset[source] + columns.entries[source]):
+        root = np.int64(columns.entry_root[entry])
+        offer = min(np.int64(columns.entry_life[entry]), edge)
+        known = max(hub_life(hubs, vertex, state, root), floor)
+        if offer <= known:
+            continue
+        if target_kind == BLOCK:
+            if target_from + root < target_to:
+                known = np.int64(columns.cell[target_from + root])
+        elif target_kind == LIST:
+            while at < target_to and columns.entry_root[at] < root:
+                at += 1
+            if at < target_to and columns.entry_root[at] == root:
+                known = np.int64(columns.entry_life[at])
+        if offer > known:
+            gains.root[gained] = root
+            gains.life[gained] = offer
+            gained += 1
+            widest = max(widest, offer)
+    return gained, widest
+
+
+@kernel
+def gainers_of_block(columns, gains, hubs, source, vertex, state, target, edge, floor, roots):
+    """Collect the roots that live longer by an edge from a column that is a block."""
+    gained = 0
+    widest = np.int64(0)
+    gains.level[0] = edge
+    level = gains.level[0]
+    gains.level[0] = floor
+    least = gains.level[0]
+    source_from = columns.offset[source]
+    target_kind = columns.kind[target] if target >= 0 else NONE
+    target_from = columns.offset[target] if target_kind != NONE else np.int64(0)
+    target_places = np.int64(1) << columns.size[target] if target_kind == BLOCK else np.int64(0)
+    at = target_from  # in the target's list
+    last = target_from + columns.entries[target] if target_kind == LIST else target_from
+    for first in range(0, min(1 << columns.size[source], roots), STRIDE):
+        lives_by_hubs(hubs, hubs.root_back, vertex, state, first)
+        known = hubs.cover[first : first + STRIDE]
+        lives = columns.cell[source_from + first : source_from + first + STRIDE]
+        if first < target_places:
+            others = columns.cell[target_from + first : target_from + first + STRIDE]
+            for at_root in range(STRIDE):
+                known[at_root] = max(known[at_root], others[at_root])
+        some = False
+        for at_root in range(STRIDE):
+            some |= min(lives[at_root], level) > max(known[at_root], least)
+        if not some:
+            continue
+        for at_root in range(STRIDE):
+            offer = min(np.int64(lives[at_root]), edge)
+            if offer <= max(np.int64(known[at_root]), floor):
+                continue
+            root = first + at_root
+            while at < last and columns.entry_root[at] < root:
+                at += 1
+            if at < last and columns.entry_root[at] == root and columns.entry_life[at] >= offer:
+                continue
+            gains.root[gained] = root
+            gains.life[gained] = offer
+            gained += 1
+            widest = max(widest, offer)
+    return gained, widest
+
+
+@kernel
+def gains_beyond(columns, gains, hubs, node, gained, level):
+    """Note the gains that are longer at a product node than by way of a hub, in `root` and `life`; how many.
 
     The ways to hubs of the roots that gain are in `gain_back`.
     """
     vertex, state = columns.vertex[node], columns.state[node]
     beyond = 0
-    longest = np.int64(0)
     for first in range(0, gained, STRIDE):
         lives_by_hubs(hubs, hubs.gain_back, vertex, state, first)
         for number in range(first, min(first + STRIDE, gained)):
             life = min(np.int64(gains.life[number]), level)
-            if life > hubs.cover[number]:
-                longer_root[beyond] = gains.root[number]
-                longer_life[beyond] = life
-                longest = max(longest, life)
-                beyond += 1
-    return beyond, longest
+            hubs.root[beyond] = gains.root[number]
+            hubs.life[beyond] = life
+            beyond += life > hubs.cover[number]
+    return beyond
 
 
 @kernel
@@ -118,16 +237,28 @@ def forget_covers(hubs):
 
 
 @kernel
-def is_covered(columns, nodes, hubs, hub, root, floor):
-    """Whether a root reaches another hub that reaches whatever this one reaches."""
+def reach_ahead(hubs, automaton, hub, vertex):
+    """How long a hub reaches a vertex in any accepting state."""
+    life = np.int64(0)
+    for i in range(automaton.accepting.shape[0]):
+        life = max(life, np.int64(hubs.ahead[vertex, automaton.accepting[i], hub]))
+    return life
+
+
+@kernel
+def is_covered(hubs, automaton, hub, root, floor):
+    """Whether a root reaches another hub that reaches all vertices that this one reaches in an accepting state."""
     for other in range(hubs.covers.shape[0]):
         if other == hub or hubs.root_back[other, root] <= floor:
             continue
         if hubs.covers[other, hub] == 0:
             hubs.covers[other, hub] = 1
-            for node in range(columns.held[ROWS]):
-                vertex, state = columns.vertex[node], columns.state[node]
-                if hubs.ahead[vertex, state, hub] > floor and hubs.ahead[vertex, state, other] <= floor:
+            for number in range(hubs.listed[hub]):
+                vertex = hubs.reached[hub, number]
+                if (
+                    reach_ahead(hubs, automaton, hub, vertex) > floor
+                    and reach_ahead(hubs, automaton, other, vertex) <= floor
+                ):
                     hubs.covers[other, hub] = 2
                     break
         if hubs.covers[other, hub] == 1:
@@ -158,10 +289,10 @@ def note_ways_back(gains, hubs, gained):
 @kernel
 def is_no_better(hubs, vertex, state, level):
     """Whether each root that gains reaches a product node for so long by way of one hub."""
-    for hub in range(hubs.least_back.shape[0]):
-        if min(hubs.least_back[hub], np.int64(hubs.ahead[vertex, state, hub])) >= level:
-            return True
-    return False
+    if hubs.ahead.shape[2] < HUBS:
+        return False
+    ahead, back = hubs.ahead[vertex, state], hubs.least_back
+    return max(min(np.int64(ahead[0]), back[0]), min(np.int64(ahead[1]), back[1])) >= level
 
 
 # --- what hubs tell, and what columns hold --------------------------------------------------
@@ -252,30 +383,71 @@ def is_dying(columns, hubs, node, expired, limit):
 
 
 @kernel
+def note_replaced(hubs, others):
+    """Say in `replaced` how long each hub and the best of the others reach each other, both ways.
+
+    What a hub tells that lasts no longer is told by that other, too.
+    """
+    for hub in range(hubs.vertex.shape[0]):
+        hubs.replaced[hub] = 0
+        for other in range(others.vertex.shape[0]):
+            vertex, state = others.vertex[other], others.state[other]
+            both = min(np.int64(hubs.ahead[vertex, state, hub]), np.int64(hubs.back[vertex, state, hub]))
+            hubs.replaced[hub] = max(hubs.replaced[hub], both)
+
+
+@kernel
+def tells_more(hubs, vertex, state, limit):
+    """Whether a hub may tell a life at a product node that no other hub tells."""
+    for hub in range(hubs.vertex.shape[0]):
+        if min(np.int64(hubs.ahead[vertex, state, hub]), limit) > hubs.replaced[hub]:
+            return True
+    return False
+
+
+@kernel
+def told_alone(gains, hubs, others, vertex, state, expired, limit, roots):
+    """Note the lives up to `limit` at a product node that hubs tell and `others` do not, in `root` and `life`."""
+    count = 0
+    gains.level[0] = expired
+    over = gains.level[0]
+    for first in range(0, roots, STRIDE):
+        lives_by_hubs(hubs, hubs.root_back, vertex, state, first)
+        lives_by_hubs(others, others.root_back, vertex, state, first)
+        lives = hubs.cover[first : first + STRIDE]
+        known = others.cover[first : first + STRIDE]
+        some = False
+        for at in range(STRIDE):
+            some |= lives[at] > max(known[at], over)
+        if not some:
+            continue
+        for root in range(first, min(first + STRIDE, roots)):
+            life = np.int64(hubs.cover[root])
+            if expired < life <= limit and life > others.cover[root]:
+                hubs.root[count] = root
+                hubs.life[count] = life
+                count += 1
+    return count
+
+
+@kernel
 def hold(columns, gains, nodes, hubs, others, expired, limit, roots, forever):
     """Let columns hold the lives up to `limit` that hubs tell and `others` do not; False for want of room.
 
     Once all is held it may be called again and changes nothing.
     """
     dying = find_dying(hubs, roots, expired, limit)
+    note_replaced(hubs, others)
     for node in range(columns.held[ROWS]):
         if dying == 0 and columns.due[node >> DUE_BITS] > limit:
             continue
         vertex, state = columns.vertex[node], columns.state[node]
-        if nodes[vertex, state] != node + 1:
+        if nodes[vertex, state] != node + 1 or not tells_more(hubs, vertex, state, limit):
             continue
         everybody = is_dying(columns, hubs, node, expired, limit)
         gained = 0
         if everybody:
-            for first in range(0, roots, STRIDE):
-                lives_by_hubs(hubs, hubs.root_back, vertex, state, first)
-                lives_by_hubs(others, others.root_back, vertex, state, first)
-                for root in range(first, min(first + STRIDE, roots)):
-                    life = hubs.cover[root]
-                    if expired < life <= limit and life > others.cover[root]:
-                        hubs.root[gained] = root
-                        hubs.life[gained] = life
-                        gained += 1
+            gained = told_alone(gains, hubs, others, vertex, state, expired, limit, roots)
         else:
             for number in range(dying):
                 root = hubs.dying[number]
@@ -313,13 +485,11 @@ def let_die(columns, nodes, hubs, expired, limit, roots):
 
 
 @kernel
-def read_lives(columns, hubs, chosen, expired, lives):
-    """The lives of all roots at some product nodes, a row for each; 0 for those that are over."""
+def read_lives(columns, hubs, chosen, slots, lives):
+    """The lives of all roots at some product nodes, a row for each."""
     for number in range(chosen.shape[0]):
         node = chosen[number]
-        for root in range(lives.shape[1]):
-            life = reach_of(columns, hubs, node, root)
-            lives[number, root] = life if life > expired else 0
+        raise_lives(columns, hubs, node, columns.vertex[node], columns.state[node], slots, lives[number])
 
 
 @kernel

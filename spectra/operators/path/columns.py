@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,7 @@ from spectra.operators.path.hubs import (
     best_hubs,
     has_closure,
     joined,
+    late_lives,
     most_travelled,
     new_hubs,
     part_told,
@@ -46,10 +48,13 @@ from spectra.operators.path.pairs import PathPairs
 from spectra.operators.path.tables import grown, grown_table, is_full, new_table, ranked, repacked, shrunk, wants_room
 
 #: So many columns are looked at when hubs are chosen, and hubs change where others tell so much more of their lives.
-_SAMPLE = 32
+_SAMPLE = 96
 _BETTER = 0.05
 
-_OF_COLUMNS = ("after", "before", "touched", "merged")
+#: So much more effort than what was usual before a look may be usual after it.
+_FORGOTTEN = 1.25
+
+_OF_COLUMNS = ("after", "before", "touched", "merged", "seen", "stack")
 
 
 class Columns(PathPairs):
@@ -62,12 +67,12 @@ class Columns(PathPairs):
     least_ends = 256
 
     #: Hubs are looked for where entries of a stretch of the log merge so many columns each, and again where so many
-    #: places for lives are in use beside them. So many times what a look costs is done between two, more where nothing
-    #: is found. With fewer columns there are none.
-    least_merged = 48
-    stretch = 1 << 13
+    #: places for lives are in use beside them, once what has been done exceeds what is usual with good hubs by so many
+    #: times the edges, more where nothing was found. With fewer columns there are none.
+    least_merged = 24
+    stretch = 1 << 12
     least_places = 1 << 16
-    least_patience, most_patience = 20, 160
+    least_patience, most_patience = 10, 80
     least_columns = 64
 
     def _start(self, dfa: Dfa) -> None:
@@ -98,9 +103,9 @@ class Columns(PathPairs):
         # extensions of pairs are told one by one, and deletions follow each
         self._hubs_allowed = has_closure(dfa) and not self._extensions
         self._patience = self.least_patience
-        self._effort_looked = 0
-        self._worth_a_look = False
-        self._entries = self._merged_before = 0
+        # since the last stretch, the last look for hubs, and the least effort for an entry since then
+        self._entries = self._merged_before = self._effort_before = 0
+        self._lost, self._usual = 0.0, inf
         self._pairs = _new_pairs(1024)
 
     @property
@@ -267,26 +272,32 @@ class Columns(PathPairs):
             self._pairs = _new_pairs(2 * len(self._pairs.root), self._pairs)
 
     def _finish(self) -> None:
-        """Look for hubs now and then, once much has been done without a look."""
-        held = self._columns.held
+        """Look for hubs now and then, once so much has been done that better ones would have saved."""
+        work, held = self._work, self._columns.held
         if self._hub_count and held[ROWS] - held[FREE_ROWS] < self.least_columns:
             self._drop_hubs()
-        merged = int(self._work[kernels.COLUMNS_MERGED])
         self._entries += self._views.log.entries
-        if self._entries >= self.stretch:
-            self._worth_a_look = merged - self._merged_before >= self.least_merged * self._entries
-            self._entries, self._merged_before = 0, merged
-        places = held[LIST_USED] + held[BLOCK_USED]
-        if not self._hubs_allowed or not (places >= self.least_places if self._hub_count else self._worth_a_look):
+        if not self._hubs_allowed or self._entries < max(1, self.stretch):
             return
-        effort = int(self._work[kernels.EDGES_PROBED]) + 4 * merged
-        if effort - self._effort_looked > self._patience * int(self._arcs.held[LIST_USED]):
+        entries, self._entries = self._entries, 0
+        merged = int(work[kernels.COLUMNS_MERGED]) - self._merged_before
+        self._merged_before += merged
+        effort = int(work[kernels.EDGES_PROBED]) + 4 * int(work[kernels.COLUMNS_MERGED])
+        spent, self._effort_before = effort - self._effort_before, effort
+        if self._hub_count:
+            self._usual = min(self._usual, spent / entries)
+            self._lost += spent - self._usual * entries
+            worth_a_look = held[LIST_USED] + held[BLOCK_USED] >= self.least_places
+        else:
+            self._lost += spent
+            worth_a_look = merged >= self.least_merged * entries
+        if worth_a_look and self._lost >= self._patience * int(self._arcs.held[LIST_USED]):
             changed = self._choose_hubs()
             self._patience = self.least_patience if changed else min(2 * self._patience + 1, self.most_patience)
-            self._effort_looked = effort
+            self._usual, self._lost = self._usual * _FORGOTTEN, 0.0
 
     def _choose_hubs(self) -> bool:
-        """Let those be hubs that tell most lives of some columns; whether others are than before."""
+        """Let those be hubs that tell most late lives of some columns; whether others are than before."""
         work, forever = self._work, len(self._ends.end) - 1
         if not self._hub_count:
             terms, states = self._roots.node.shape
@@ -302,21 +313,24 @@ class Columns(PathPairs):
         held = int(columns.held[ROWS])
         in_use = np.flatnonzero(roots.node[columns.vertex[:held], columns.state[:held]] == np.arange(held) + 1)
         some = in_use[:: max(1, len(in_use) // _SAMPLE)]
-        lives = np.zeros((len(some), slots), roots.life.dtype)
-        hub_kernels.read_lives(columns, self._hubs, some, floor, lives)
-        lives[(lives <= since) | (lives == forever)] = 0  # a root is at itself for ever
-        at = columns.vertex[some], columns.state[some]
-        terms = roots.term[:slots]
-        chosen, part = best_hubs(lives, [np.minimum(hub.ahead[at], hub.back[terms, 0].T) for hub in trials])
+        lives = np.zeros((len(some), len(roots.term)), roots.life.dtype)
+        hub_kernels.read_lives(columns, self._hubs, some, slots, lives)
+        lives[lives == forever] = 0  # a root is at itself for ever
+        least, last = late_lives(lives[lives > floor])
+        at, slot = np.nonzero(lives >= least)
+        lives = lives[at, slot]
+        vertex, state, root = columns.vertex[some[at]], columns.state[some[at]], roots.term[slot]
+        by_trial = [np.minimum(hub.ahead[vertex, state, 0], hub.back[root, 0, 0]) for hub in trials]
+        chosen, part = best_hubs(lives, by_trial, last)
         before = np.zeros_like(lives)
         for hub in range(self._hub_count):
             before = np.maximum(
-                before, np.minimum(self._hubs.ahead[at][:, hub, None], self._hubs.root_back[hub, :slots])
+                before, np.minimum(self._hubs.ahead[vertex, state, hub], self._hubs.root_back[hub, slot])
             )
         if part < WORTH:
             self._drop_hubs()
             return bool(before.any())
-        if part < part_told(lives, before) + _BETTER:
+        if part < part_told(lives, before, last) + _BETTER:
             return False
         self._exchange_hubs(joined(self._hubs, [trials[number] for number in chosen], roots.term))
         return True

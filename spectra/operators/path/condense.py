@@ -142,15 +142,10 @@ class Condense(PathPairs):
                 views.columns, views.log.columns, stops, edges, self._terms, self._automaton.columns, product, parts,
                 sets, work, views.counting, self._out,
             )  # fmt: skip
-            if 2 * written > len(self._out.at):  # given away rather than copied
-                out = self._out
-                yield Deltas(out.at[:written], out.sign[:written], out.until[:written], out.rows[:written])
+            if written:
+                yield self._take_output(int(written))
+            if not done and work[kernels.PHASE] == condense_sets.TELL:
                 self._more_output()
-            else:
-                if written:
-                    yield Deltas.written(self._out, int(written))
-                if not done and work[kernels.PHASE] == condense_sets.TELL:
-                    self._more_output()
         at = int(views.log.at[stops[-1]])
         count = int(condense_sets.take_from_sets(edges, sets, at, self._pairs))
         if count > len(self._pairs.root):

@@ -8,12 +8,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spectra.automata import Dfa
-from spectra.operators.kernels.hubs import HubColumns
+from spectra.operators.kernels.hubs import HUBS, HubColumns
 from spectra.operators.path.tables import grown
 
-#: Most hubs at a time, and the product nodes of a state that are tried.
-_MOST = 2
+#: So many product nodes of a state are tried as hubs.
 _TRIED = 3
+
+#: Hubs are chosen by the lives that end last, for it is these that new edges prolong: by so large a part of all, of
+#: which the last ones, so large a part, count so many times as much.
+_LATE, _LAST = 0.25, 0.05
+_WEIGHT = 4
 
 #: Of the lives that are looked at, the part that hubs have to tell to be worth it.
 WORTH = 0.5
@@ -27,9 +31,14 @@ def new_hubs(terms: int, states: int, groups: int, roots: int, lives: type[np.un
         ahead=np.zeros((terms, states, 0), lives),
         back=np.zeros((terms, states, 0), lives),
         root_back=np.zeros((0, roots), lives),
+        reached=np.zeros((0, terms), np.int32),
+        listed=np.zeros(0, np.int64),
+        is_listed=np.zeros((terms, 0), np.bool_),
+        met=np.zeros(terms, np.int32),
         covers=np.zeros((0, 0), np.int8),
         gain_back=np.zeros((0, roots), lives),
         least_back=np.zeros(0, np.int64),
+        replaced=np.zeros(0, np.int64),
         source=np.zeros((terms, groups), np.int32),
         root=np.zeros(roots, np.int32),
         life=np.zeros(roots, lives),
@@ -50,16 +59,21 @@ def with_another(hubs: HubColumns, vertex: int, state: int) -> HubColumns:
         state=np.append(hubs.state, state),
         ahead=wider(hubs.ahead),
         back=wider(hubs.back),
+        reached=np.concatenate((hubs.reached, np.zeros((1, hubs.reached.shape[1]), np.int32))),
+        listed=np.append(hubs.listed, 0),
+        is_listed=wider(hubs.is_listed),
         root_back=np.zeros((count, roots), hubs.ahead.dtype),
         gain_back=np.zeros((count, roots), hubs.ahead.dtype),
         covers=np.zeros((count, count), np.int8),
         least_back=np.zeros(count, np.int64),
+        replaced=np.zeros(count, np.int64),
     )
 
 
 def with_terms(hubs: HubColumns, terms: int) -> HubColumns:
     """The same hubs with room for more terms."""
-    return hubs._replace(**{name: grown(getattr(hubs, name), terms) for name in ("ahead", "back", "source")})
+    of_terms = {name: grown(getattr(hubs, name), terms) for name in ("ahead", "back", "is_listed", "met", "source")}
+    return hubs._replace(reached=np.ascontiguousarray(grown(hubs.reached.T, terms).T), **of_terms)
 
 
 def with_roots(hubs: HubColumns, roots: int) -> HubColumns:
@@ -86,9 +100,13 @@ def joined(hubs: HubColumns, trials: list[HubColumns], terms: NDArray[np.int32])
         ahead=np.concatenate([trial.ahead for trial in trials], axis=2),
         back=back,
         root_back=np.ascontiguousarray(back[terms, 0].T),
+        reached=np.concatenate([trial.reached for trial in trials]),
+        listed=np.concatenate([trial.listed for trial in trials]),
+        is_listed=np.concatenate([trial.is_listed for trial in trials], axis=1),
         gain_back=np.zeros((len(trials), len(terms)), back.dtype),
         covers=np.zeros((len(trials), len(trials)), np.int8),
         least_back=np.zeros(len(trials), np.int64),
+        replaced=np.zeros(len(trials), np.int64),
         root=np.zeros(len(terms), np.int32),
         life=np.zeros(len(terms), back.dtype),
         cover=np.zeros(len(terms), back.dtype),
@@ -114,19 +132,27 @@ def most_travelled(into: NDArray[np.int64], out: NDArray[np.int64], state: NDArr
     return found
 
 
-def part_told(lives: NDArray[Any], told: NDArray[Any]) -> float:
-    """The part of some lives that is told in full; those of 0 do not count."""
-    wanted = lives > 0
-    return int(np.count_nonzero(wanted & (told >= lives))) / max(1, int(np.count_nonzero(wanted)))
+def late_lives(lives: NDArray[Any]) -> tuple[int, int]:
+    """The least of the lives that end late, and of those that end last."""
+    if not len(lives):
+        return 1, 1
+    ordered = np.sort(lives)[::-1]
+    return int(ordered[int(_LATE * len(lives))]), int(ordered[int(_LAST * len(lives))])
 
 
-def best_hubs(lives: NDArray[Any], told: list[NDArray[Any]]) -> tuple[list[int], float]:
+def part_told(lives: NDArray[Any], told: NDArray[Any], last: int) -> float:
+    """The part of some lives that is told in full, where those from `last` on count most."""
+    counts = np.where(lives >= last, _WEIGHT, 1)
+    return float(counts[told >= lives].sum()) / max(1.0, float(counts.sum()))
+
+
+def best_hubs(lives: NDArray[Any], told: list[NDArray[Any]], last: int) -> tuple[list[int], float]:
     """Which candidates together tell most of some lives, and what part of these; `told` is what each tells."""
     chosen: list[int] = []
     together = np.zeros_like(lives)
-    while told and len(chosen) < _MOST:
-        parts = [part_told(lives, np.maximum(together, by_hub)) for by_hub in told]
+    while told and len(chosen) < HUBS:
+        parts = [part_told(lives, np.maximum(together, by_hub), last) for by_hub in told]
         best = int(np.argmax(parts))
         chosen.append(best)
         together = np.maximum(together, told[best])
-    return chosen, part_told(lives, together)
+    return chosen, part_told(lives, together, last)

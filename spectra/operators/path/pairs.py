@@ -66,7 +66,7 @@ class PathPairs:
         while first < log.entries:
             following, written = self._follow(first, log.entries)
             if written:
-                parts.append(Deltas.written(self._out, int(written)))
+                parts.append(self._take_output(int(written)))
             first = int(following)
             if first < log.entries:
                 self._make_room(int(written))
@@ -110,4 +110,12 @@ class PathPairs:
         """The pairs (root, vertex) that a path connects, with their ends; of equal ones the latest counts."""
 
     def _more_output(self) -> None:
-        self._out = new_output(min(4 * len(self._out.at), 1 << 18), len(self.variables))
+        self._out = new_output(min(4 * len(self._out.at), 1 << 20), len(self.variables))
+
+    def _take_output(self, written: int) -> Deltas:
+        """The deltas that were written; where they fill most of the room it is given away with them."""
+        out = self._out
+        if 2 * written <= len(out.at):
+            return Deltas.written(out, written)
+        self._out = new_output(len(out.at), len(self.variables))
+        return Deltas(out.at[:written], out.sign[:written], out.until[:written], out.rows[:written])

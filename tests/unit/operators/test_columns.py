@@ -18,14 +18,17 @@ from spectra.operators.kernels.containers import (
     LIST,
     LIST_USED,
     NONE,
-    gainers,
     life_of,
     merge,
+    note_change,
     purge,
+    put_life,
     shortest,
     take_row,
 )
+from spectra.operators.kernels.hubs import gainers
 from spectra.operators.path.columns import Columns, _new_gains
+from spectra.operators.path.hubs import new_hubs, with_another
 from spectra.operators.path.tables import new_table, ranked, repacked, shrunk, wants_room
 from spectra.sparql.syntax import (
     AlternativePath,
@@ -351,6 +354,22 @@ def test_a_deleted_edge_takes_down_what_hangs_on_it_and_no_more():
     assert before["cells_taken_down"] == 0
 
 
+def test_a_list_that_one_root_after_the_other_makes_longer_becomes_a_block():
+    table, roots = new_table(8, np.uint8), 640
+    row = int(take_row(table, 4, 0, 255))
+    kinds = []
+    for number, root in enumerate(random.Random(1).sample(range(roots), 100)):
+        before = -1
+        while before < 0:
+            if before := put_life(table, row, root, 7, roots, 0):
+                table = repacked(table)
+        kinds.append(int(table.kind[row]))
+        assert life_of(table, row, root) == 7
+        assert put_life(table, row, root, 9 if number % 2 else 5, roots, 0) == 7
+        assert life_of(table, row, root) == (9 if number % 2 else 7)
+    assert kinds == [LIST] * 64 + [BLOCK] * 36  # where a list of 64 is full
+
+
 @pytest.mark.parametrize("lives", [np.uint8, np.uint16])
 @pytest.mark.parametrize("seed", range(3))
 def test_containers_hold_what_a_dictionary_holds(lives, seed):
@@ -374,16 +393,25 @@ def test_containers_hold_what_a_dictionary_holds(lives, seed):
         dense = len(chosen) > roots >> 3
         if dense:
             gains.cell[gains.root[: len(chosen)]] = gains.life[: len(chosen)]
+        alone = len(chosen) == 1 and rng.random() < 0.5
         while True:
-            least = shortest(gains, len(chosen))
-            result, changed = merge(
-                table, gains, rows[row], len(chosen), least, dense, level, width, expired, True, True
-            )
+            if alone:
+                life = min(int(gains.life[0]), level)
+                result = before = put_life(table, rows[row], chosen[0], life, width, expired)
+            else:
+                least = shortest(gains, len(chosen))
+                result, changed = merge(
+                    table, gains, rows[row], len(chosen), least, dense, level, width, expired, True, True
+                )
             if result >= 0:
                 break
             assert wants_room(table)
             table = repacked(table)
         gains.cell[:] = 0
+        if alone:
+            assert (before if before > expired else 0) == held[row].get(chosen[0], 0)
+            result = life > before
+            changed = note_change(gains, 0, chosen[0], before, life, expired, True) if result else 0
         told = {}
         for at, root in enumerate(chosen):
             before, after = held[row].get(root, 0), min(int(gains.life[at]), level)
@@ -413,9 +441,20 @@ def test_containers_hold_what_a_dictionary_holds(lives, seed):
                 life = life_of(table, rows[number], root)
                 assert (life if life > expired else 0) == column.get(root, 0)
         edge = expired + 12
-        gained, widest = gainers(table, gains, rows[0], rows[1], edge, expired, most)
+        hubs = new_hubs(3, 1, 1, 1024, lives)
+        by_hubs = dict.fromkeys(range(1024), 0)
+        for _ in range(rng.choice([0, 2])):
+            hubs = with_another(hubs, 0, 0)
+        for hub in range(len(hubs.vertex)):
+            hubs.ahead[1, 0, hub] = rng.choice([0, expired + rng.randrange(30)])
+            hubs.root_back[hub] = [rng.choice([0, expired + rng.randrange(15)]) for _ in range(1024)]
+            ways = np.minimum(hubs.root_back[hub], hubs.ahead[1, 0, hub]).tolist()
+            by_hubs = {root: max(life, ways[root]) for root, life in by_hubs.items()}
+        gained, widest = gainers(table, gains, hubs, rows[0], 1, 0, rows[1], edge, expired, most)
         wanted = {
-            root: min(life, edge) for root, life in sorted(held[0].items()) if min(life, edge) > held[1].get(root, 0)
+            root: min(life, edge)
+            for root, life in sorted(held[0].items())
+            if min(life, edge) > max(held[1].get(root, 0), by_hubs[root])
         }
         assert dict(zip(gains.root[:gained].tolist(), gains.life[:gained].tolist(), strict=True)) == wanted
         assert list(wanted) == gains.root[:gained].tolist()

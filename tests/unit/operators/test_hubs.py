@@ -12,7 +12,7 @@ from spectra.jit import is_interpreted
 from spectra.operators.kernels.containers import BLOCK_USED, LIST_USED
 from spectra.operators.path import columns as module
 from spectra.operators.path.columns import Columns
-from spectra.operators.path.hubs import best_hubs, has_closure, most_travelled, part_told
+from spectra.operators.path.hubs import best_hubs, has_closure, joined, late_lives, most_travelled, part_told
 from spectra.sparql.syntax import (
     AlternativePath,
     InversePath,
@@ -143,6 +143,79 @@ def test_pairs_that_begin_by_way_of_a_hub_are_told_once_and_with_their_ends():
     assert fed.at(26, [(90, 1, 11)])[1] == []  # another way
 
 
+def test_what_a_root_reaches_is_looked_up_once_when_it_comes_to_reach_a_hub():
+    cost = {}
+    for size in (40, 80):
+        fed = Fed(OneOrMorePath(A))
+        # a root that reaches a few vertices, one of them by another way than the hub
+        fed.at(1, [*star(size, size), (90, 1, 91), (91, 1, 92), (90, 1, 5001)])
+        assert fed.operator._choose_hubs()
+        work, told = fed.at(20, [(90, 1, 10)])
+        assert sorted(row[3] for row in told) == [10, 11, *(5000 + i for i in range(size) if i != 1)]
+        cost[size] = work["edges_probed"], work["columns_merged"]
+    assert cost[40] == cost[80]
+    assert sum(cost[40]) <= 12
+
+
+def test_a_root_with_more_edges_than_the_hub_has_vertices_tells_the_same(worthwhile):
+    fed = Fed(OneOrMorePath(A), WithFewColumns)
+    ways = [(90, 1, 200 + i) for i in range(30)] + [(200 + i, 1, 5000 + i % 2) for i in range(30)]
+    fed.at(1, [*star(20, 4), *ways])
+    assert fed.operator._choose_hubs()
+    work, told = fed.at(20, [(90, 1, 10)])
+    assert sorted(row[3] for row in told) == [10, 11, 5002, 5003]
+    assert work["edges_probed"] <= 12  # and not the ways
+
+
+class WithFewColumns(Columns):
+    """Keeps its hubs however few columns there are."""
+
+    least_columns = 0
+
+
+def let_be_hubs(operator, *nodes):
+    """Let two product nodes be the hubs, after others have been."""
+    trials = [operator._hub_at(vertex, state) for vertex, state in nodes]
+    operator._exchange_hubs(joined(operator._hubs, trials, operator._roots.term))
+
+
+def test_what_a_hub_has_just_come_to_reach_is_told_though_another_reached_all_before(worthwhile):
+    fed = Fed(PATHS["(a/b)+"], WithFewColumns)
+    fed.at(1, [(90, 1, 20), (91, 1, 20), (92, 1, 10), (10, 2, 11), (20, 2, 11)])
+    fed.operator._choose_hubs()
+    let_be_hubs(fed.operator, (10, 1), (20, 1))  # between a and b
+    assert fed.at(2, [(90, 1, 10)])[1] == []
+    assert [row[2:] for row in fed.at(3, [(10, 2, 12)])[1]] == [(90, 12), (92, 12)]
+    assert [row[2:] for row in fed.at(4, [(91, 1, 10)])[1]] == [(91, 12)]
+
+
+@pytest.mark.parametrize("name", PATHS)
+def test_whichever_product_nodes_are_hubs_the_pairs_are_the_same(name, worthwhile):
+    dfa = minimal_dfa(PATHS[name])
+    rng = random.Random(name)
+    for _ in range(4):
+        fed = Fed(PATHS[name])
+        content = {}
+        for time in range(0, 100, 20):
+            edges = [(rng.randrange(4, 14), rng.choice([1, 2, 3]), rng.randrange(4, 14)) for _ in range(5)]
+            fed.at(time, edges)
+            content |= dict.fromkeys(edges, time + 100)
+        operator = fed.operator
+        wanted = widest_pairs({edge: end for edge, end in content.items() if end > 80}, dfa, int)
+        operator._choose_hubs()
+        for _ in range(4 * operator.counters["hubs"]):
+            columns = operator._columns
+            in_use = [
+                (int(vertex), int(state))
+                for vertex, state in zip(columns.vertex, columns.state, strict=True)
+                if operator._roots.node[vertex, state]
+            ]
+            let_be_hubs(operator, *rng.choices(in_use, k=2))
+            assert operator.counters["hubs"] == 2
+        rows, until = operator._connected()
+        assert {tuple(row): end for row, end in zip(rows.tolist(), until.tolist(), strict=True)} == wanted
+
+
 def test_hubs_take_less_room_than_the_pairs():
     fed = Fed(OneOrMorePath(A))
     fed.at(1, star(200, 200))
@@ -202,13 +275,22 @@ def test_paths_of_bounded_length_have_none():
 
 
 def test_the_best_hubs_tell_most_together():
-    lives = np.array([[3, 3, 0], [2, 2, 5]], np.uint8)
-    some, more, rest = (
-        np.array(told, np.uint8) for told in ([[3, 0, 0], [2, 0, 0]], [[3, 3, 9], [2, 1, 0]], [[0, 0, 0], [0, 2, 5]])
-    )
-    assert part_told(lives, some) == 2 / 5
-    assert best_hubs(lives, [some, more, rest]) == ([1, 2], 1.0)
-    assert best_hubs(lives, []) == ([], 0.0)
+    lives = np.array([3, 3, 2, 2, 5], np.uint8)
+    some, more, rest = (np.array(told, np.uint8) for told in ([3, 0, 2, 0, 0], [3, 3, 2, 1, 0], [0, 0, 0, 2, 5]))
+    assert part_told(lives, some, last=9) == 2 / 5
+    assert best_hubs(lives, [some, more, rest], last=9) == ([1, 2], 1.0)
+    assert best_hubs(lives, [], last=9) == ([], 0.0)
+
+
+def test_lives_that_end_last_count_most_where_hubs_are_chosen():
+    lives = np.array([5, 9, 9, 5, 5, 5, 5], np.uint8)
+    early, late = np.array([5, 0, 0, 5, 5, 5, 5], np.uint8), np.array([0, 9, 9, 0, 0, 0, 0], np.uint8)
+    assert part_told(lives, early, last=10) == 5 / 7
+    assert part_told(lives, late, last=9) == 8 / 13
+    assert best_hubs(lives, [early, late], last=10)[0][0] == 0
+    assert best_hubs(lives, [early, late], last=9)[0][0] == 1
+    assert late_lives(np.arange(1, 101, dtype=np.uint8)) == (75, 95)
+    assert late_lives(lives) == (9, 9)
 
 
 def test_candidates_are_between_many_edges():
