@@ -40,13 +40,16 @@ class HubColumns(NamedTuple):
 
     `ahead` and `back` (by term, state and hub) are how long the hub reaches a product node, and how long that reaches
     the hub; `root_back` (by hub and slot) is the latter for roots. While roots gain, `gain_back` is theirs in their
-    order, and `least_back` the shortest of each hub. What a hub tells no longer than `replaced` others tell, which are
-    to take its place. `source` (by term and group) is row + 1 of the list of the edges
-    that a label leads there. `reached` (by hub) lists the vertices that it reaches in an accepting state, `listed`
-    of them, and perhaps some that it no longer does; `is_listed` (by term and hub) says which. `met` (by term) says
-    in which walk a vertex was met last in an accepting state.
-    `covers[a, b]` is 1 where hub a is known to reach all vertices that b reaches so, in this slide.
-    `root` and `life` are room for gains that are longer than by hubs, `cover` for lives of roots, `dying` for slots.
+    order, and `least_back` the shortest of each hub. `source` (by term and group) is row + 1 of the list of the edges
+    that a label leads there.
+
+    `reached` (by hub) lists the vertices that it reaches in an accepting state, `listed` of them, and perhaps some
+    that it no longer does; `is_listed` (by term and hub) says which. `covers[a, b]` is 1 where hub a is known to reach
+    all vertices that b reaches so, in this slide, and 2 where it does not. `met` (by term) says in which walk a vertex
+    was met last in an accepting state.
+
+    What a hub tells that lasts no longer than its `replaced` is told by those that are to take its place, too. `root`
+    and `life` are room for gains that are longer than by hubs, `cover` for lives of roots, `dying` for slots.
     """
 
     vertex: NDArray[np.int64]
@@ -127,6 +130,16 @@ def lives_by_hubs(hubs, backs, vertex, state, first):
 
 
 @kernel
+def span(columns, node):
+    """What a column is, and where its entries or cells begin and end; nothing for -1."""
+    if node < 0 or columns.kind[node] == NONE:
+        return np.int64(NONE), np.int64(0), np.int64(0)
+    first = np.int64(columns.offset[node])
+    places = np.int64(columns.entries[node]) if columns.kind[node] == LIST else np.int64(1) << columns.size[node]
+    return np.int64(columns.kind[node]), first, first + places
+
+
+@kernel
 def gainers(columns, gains, hubs, source, vertex, state, target, edge, floor, roots):
     """Collect the roots that live longer at a product node by an edge from `source`: (how many, the longest life).
 
@@ -136,13 +149,7 @@ def gainers(columns, gains, hubs, source, vertex, state, target, edge, floor, ro
         return gainers_of_block(columns, gains, hubs, source, vertex, state, target, edge, floor, roots)
     gained = 0
     widest = np.int64(0)
-    target_kind = columns.kind[target] if target >= 0 else NONE
-    target_from = columns.offset[target] if target_kind != NONE else np.int64(0)
-    target_to = target_from
-    if target_kind == LIST:
-        target_to += columns.entries[target]
-    elif target_kind == BLOCK:
-        target_to += 1 << columns.size[target]
+    target_kind, target_from, target_to = span(columns, target)
     at = target_from
     for entry in range(columns.offset[source], columns.offset[source] + columns.entries[source]):
         root = np.int64(columns.entry_root[entry])
@@ -176,16 +183,15 @@ def gainers_of_block(columns, gains, hubs, source, vertex, state, target, edge, 
     gains.level[0] = floor
     least = gains.level[0]
     source_from = columns.offset[source]
-    target_kind = columns.kind[target] if target >= 0 else NONE
-    target_from = columns.offset[target] if target_kind != NONE else np.int64(0)
-    target_places = np.int64(1) << columns.size[target] if target_kind == BLOCK else np.int64(0)
-    at = target_from  # in the target's list
-    last = target_from + columns.entries[target] if target_kind == LIST else target_from
+    target_kind, target_from, target_to = span(columns, target)
+    at = target_from
+    last = target_to if target_kind == LIST else target_from
+    places = target_to - target_from if target_kind == BLOCK else np.int64(0)
     for first in range(0, min(1 << columns.size[source], roots), STRIDE):
         lives_by_hubs(hubs, hubs.root_back, vertex, state, first)
         known = hubs.cover[first : first + STRIDE]
         lives = columns.cell[source_from + first : source_from + first + STRIDE]
-        if first < target_places:
+        if first < places:
             others = columns.cell[target_from + first : target_from + first + STRIDE]
             for at_root in range(STRIDE):
                 known[at_root] = max(known[at_root], others[at_root])

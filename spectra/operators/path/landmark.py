@@ -10,7 +10,15 @@ from numpy.typing import NDArray
 
 from spectra.automata import Dfa
 from spectra.clock import FOREVER, NO_END
-from spectra.operators.kernels import delta_trees
+from spectra.operators.kernels import (
+    delta_trees,
+    landmark_choice,
+    landmark_deletion,
+    landmark_ends,
+    landmark_log,
+    landmark_results,
+    landmark_search,
+)
 from spectra.operators.kernels import landmark as kernels
 from spectra.operators.kernels.automaton import may_be_root
 from spectra.operators.kernels.delta_trees import FIRST, LIVE, STATE_BITS
@@ -87,7 +95,7 @@ class Landmark(PathPairs):
         self._affected = ids
 
     def _follow(self, first: int, last: int) -> tuple[int, int]:
-        following, written = kernels.follow_log(
+        following, written = landmark_log.follow_log(
             self._views.columns,
             self._views.log.columns,
             first,
@@ -121,7 +129,7 @@ class Landmark(PathPairs):
             self._make_room_for_trees()
         elif work[kernels.TOLD] == len(self._told.root):
             self._told = kernels.ToldColumns(*_doubled(*self._told))
-            kernels.find_told(self._told, work)
+            landmark_results.find_told(self._told, work)
         elif written + 4 > len(self._out.at):
             self._more_output()
         elif work[kernels.GAINED] == len(self._gains.node):
@@ -142,7 +150,7 @@ class Landmark(PathPairs):
 
     def _more_gains(self) -> None:
         self._gains = kernels.GainColumns(*_doubled(*self._gains))
-        kernels.find_gains(self._gains, self._work)
+        landmark_ends.find_gains(self._gains, self._work)
 
     def _renew_trees(self) -> None:
         """Leave the dead nodes behind, in a table with room for more."""
@@ -151,7 +159,7 @@ class Landmark(PathPairs):
         delta_trees.follow_moves(old, self._heap.parent, self._heap.size[0])
         delta_trees.follow_moves(old, self._gains.node, work[kernels.GAINED])
         delta_trees.follow_moves(old, work[kernels.OPEN : kernels.OPEN + 1], 1)
-        kernels.find_gains(self._gains, work)
+        landmark_ends.find_gains(self._gains, work)
         self._list_all()
 
     def _list_all(self) -> None:
@@ -203,9 +211,9 @@ class Landmark(PathPairs):
     def _survey(self) -> _Survey:
         trees = self._trees
         sizes = np.zeros(len(trees.tags), np.int32)
-        kernels.subtree_sizes(trees, sizes)
+        landmark_choice.subtree_sizes(trees, sizes)
         trees_at, below, largest, score = (np.zeros(len(trees.heads), np.int64) for _ in range(4))
-        kernels.survey(
+        landmark_choice.survey(
             self._views.columns, trees, self._automaton.columns, self._depth, sizes, trees_at, below, largest, score
         )
         listed = np.flatnonzero(trees_at >= 2)
@@ -220,7 +228,7 @@ class Landmark(PathPairs):
         place = survey.place_of(int(self._marks.product[landmark]))
         return (
             place < 2 * _CANDIDATES * len(survey.products)
-            and kernels.dependents(self._trees, self._marks, landmark) >= _BENEFIT
+            and landmark_choice.dependents(self._trees, self._marks, landmark) >= _BENEFIT
         )
 
     def _drop(self, landmarks: list[int], position: int) -> None:
@@ -230,7 +238,7 @@ class Landmark(PathPairs):
             self._affect_dependents(landmark)
             self._lose_landmark(landmark)
         self._repeat(
-            lambda: kernels.lose_trees(
+            lambda: landmark_deletion.lose_trees(
                 self._views.columns, self._trees, self._gains, self._affected, work, self._automaton.columns
             )
         )
@@ -246,10 +254,12 @@ class Landmark(PathPairs):
     def _affect_dependents(self, landmark: int) -> None:
         """Note the roots whose trees end at a landmark, and the one that it is itself."""
         work = self._work
-        self._repeat(lambda: kernels.affect_dependents(self._trees, self._marks, self._affected, work, landmark))
+        self._repeat(
+            lambda: landmark_deletion.affect_dependents(self._trees, self._marks, self._affected, work, landmark)
+        )
         root = self._root_of(landmark)
         if root:
-            self._repeat(lambda: kernels.affect(self._affected, work, root))
+            self._repeat(lambda: landmark_deletion.affect(self._affected, work, root))
 
     def _root_of(self, landmark: int) -> int:
         """The root that a landmark is itself, 0 where it is none."""
@@ -258,7 +268,7 @@ class Landmark(PathPairs):
         return vertex if state == 0 and may_be_root(self._terms, self._automaton.columns, vertex) else 0
 
     def _lose_landmark(self, landmark: int) -> None:
-        self._repeat(lambda: kernels.lose_landmark(self._trees, self._gains, self._work, landmark))
+        self._repeat(lambda: landmark_choice.lose_landmark(self._trees, self._gains, self._work, landmark))
 
     def _try(self, product: int, benefit: int, position: int) -> bool:
         """Make a product node a landmark where that saves nodes."""
@@ -273,7 +283,7 @@ class Landmark(PathPairs):
             return False
         self._forget()
         self._repeat(
-            lambda: kernels.lose_behind(
+            lambda: landmark_choice.lose_behind(
                 self._views.columns, self._trees, self._marks, self._gains, self._work, self._terms,
                 self._automaton.columns, landmark,
             )
@@ -287,12 +297,12 @@ class Landmark(PathPairs):
         work, automaton = self._work, self._automaton.columns
         limit = int(work[kernels.LIMIT])
         self._repeat(
-            lambda: kernels.grow(
+            lambda: landmark_search.grow(
                 self._views.columns, self._trees, self._marks, self._heap, work, automaton, tree, position, limit
             )
         )
         self._repeat(
-            lambda: kernels.settle(
+            lambda: landmark_search.settle(
                 self._views.columns, self._trees, self._marks, self._heap, self._gains, work, automaton, position, limit
             )
         )
@@ -303,7 +313,7 @@ class Landmark(PathPairs):
             self._make_room_for_trees()
 
     def _forget(self) -> None:
-        kernels.forget(self._trees, self._gains, self._told, self._affected, self._work)
+        landmark_results.forget(self._trees, self._gains, self._told, self._affected, self._work)
 
     def _new_landmark(self, product: int) -> int:
         """The number of a new landmark."""
