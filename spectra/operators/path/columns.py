@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from spectra.automata import Dfa
 from spectra.clock import FOREVER, NO_END
+from spectra.jit import is_interpreted
 from spectra.operators.kernels import columns as kernels
 from spectra.operators.kernels import columns_log, hub_search
 from spectra.operators.kernels import hubs as hub_kernels
@@ -29,7 +30,7 @@ from spectra.operators.kernels.containers import (
     STRIDE,
     GainColumns,
 )
-from spectra.operators.kernels.hubs import HubColumns
+from spectra.operators.kernels.hubs import HUBS, HubColumns
 from spectra.operators.path.hubs import (
     WORTH,
     best_hubs,
@@ -107,6 +108,8 @@ class Columns(PathPairs):
         self._entries = self._merged_before = self._effort_before = 0
         self._lost, self._usual = 0.0, inf
         self._pairs = _new_pairs(1024)
+        if self._hubs_allowed and not is_interpreted():
+            self._rehearse()
 
     @property
     def _hub_count(self) -> int:
@@ -298,24 +301,18 @@ class Columns(PathPairs):
 
     def _choose_hubs(self) -> bool:
         """Let those be hubs that tell most late lives of some columns; whether others are than before."""
-        work, forever = self._work, len(self._ends.end) - 1
+        work = self._work
         if not self._hub_count:
-            terms, states = self._roots.node.shape
-            self._hubs = new_hubs(terms, states, self._groups, len(self._roots.term), self._roots.life.dtype.type)
-            self._until(
-                lambda: columns_log.turn_arcs(self._arcs, self._sources, self._roots.arc, self._hubs.source, forever)
-            )
+            self._turn_arcs()
         # what has come lately is what is followed most often
         floor = int(work[kernels.FLOOR])
         since = floor + (int(work[kernels.ENDS]) - floor) // 2
         trials = [self._hub_at(vertex, state) for vertex, state in self._candidates(since)]
-        columns, roots, slots = self._columns, self._roots, int(work[kernels.ROOTS])
+        columns, roots = self._columns, self._roots
         held = int(columns.held[ROWS])
         in_use = np.flatnonzero(roots.node[columns.vertex[:held], columns.state[:held]] == np.arange(held) + 1)
         some = in_use[:: max(1, len(in_use) // _SAMPLE)]
-        lives = np.zeros((len(some), len(roots.term)), roots.life.dtype)
-        hub_kernels.read_lives(columns, self._hubs, some, slots, lives)
-        lives[lives == forever] = 0  # a root is at itself for ever
+        lives = self._read_lives(some)
         least, last = late_lives(lives[lives > floor])
         at, slot = np.nonzero(lives >= least)
         lives = lives[at, slot]
@@ -334,6 +331,37 @@ class Columns(PathPairs):
             return False
         self._exchange_hubs(joined(self._hubs, [trials[number] for number in chosen], roots.term))
         return True
+
+    def _rehearse(self) -> None:
+        """Let one product node of no vertex be both hubs for a moment.
+
+        Once there are some, the kernels that this takes are at hand, and a stream does not wait for their compiling.
+        """
+        kernels.make_node(self._columns, self._roots, 0, 0, len(self._ends.end) - 1)
+        self._turn_arcs()
+        self._candidates(0)
+        trial = self._hub_at(0, 0)
+        self._read_lives(np.zeros(1, np.int64))
+        self._exchange_hubs(joined(self._hubs, HUBS * [trial], self._roots.term))
+        self._drop_hubs()
+        self._work[kernels.HUB_STEPS] = 0
+
+    def _turn_arcs(self) -> None:
+        """Let edges be found from their targets, which takes lists that only hubs have."""
+        terms, states = self._roots.node.shape
+        self._hubs = new_hubs(terms, states, self._groups, len(self._roots.term), self._roots.life.dtype.type)
+        self._until(
+            lambda: columns_log.turn_arcs(
+                self._arcs, self._sources, self._roots.arc, self._hubs.source, len(self._ends.end) - 1
+            )
+        )
+
+    def _read_lives(self, nodes: NDArray[np.int64]) -> NDArray[Any]:
+        """The lives of all roots at some product nodes, 0 for a root at itself, where it is for ever."""
+        lives = np.zeros((len(nodes), len(self._roots.term)), self._roots.life.dtype)
+        hub_kernels.read_lives(self._columns, self._hubs, nodes, int(self._work[kernels.ROOTS]), lives)
+        lives[lives == len(self._ends.end) - 1] = 0
+        return lives
 
     def _candidates(self, since: int) -> list[tuple[int, int]]:
         """Product nodes with many edges that last longer."""

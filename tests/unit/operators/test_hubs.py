@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -112,6 +114,31 @@ class Fed:
 def star(roots, leaves):
     """Roots that lead to a hub, which leads to leaves by way of one vertex."""
     return [(100 + i, 1, 10) for i in range(roots)] + [(10, 1, 11)] + [(11, 1, 5000 + i) for i in range(leaves)]
+
+
+def kernels_in_use():
+    """How many signatures of each kernel this process has compiled or loaded."""
+    modules = [module for name, module in sys.modules.items() if name.startswith("spectra.")]
+    kernels = {value for module in modules for value in vars(module).values() if hasattr(value, "signatures")}
+    return {kernel.py_func.__qualname__: len(kernel.signatures) for kernel in kernels}
+
+
+def kernels_that_a_stream_waits_for():
+    """Those that are compiled or loaded while hubs are chosen and dropped, after the first edges."""
+    fed = Fed(OneOrMorePath(A))
+    fed.at(1, star(40, 40))
+    before = kernels_in_use()
+    assert fed.operator._choose_hubs()
+    fed.operator._drop_hubs()
+    return [name for name, signatures in kernels_in_use().items() if signatures > before[name]]
+
+
+@pytest.mark.skipif(is_interpreted(), reason="nothing is compiled")
+def test_no_stream_waits_for_kernels_when_hubs_are_looked_for():
+    # in a process of its own: in this one they may be at hand already
+    script = f"from {__name__} import kernels_that_a_stream_waits_for as waited; print(waited())"
+    process = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert process.stdout == "[]\n"
 
 
 def test_an_edge_that_comes_again_moves_hubs_and_not_the_pairs_behind_them():
