@@ -36,7 +36,7 @@ from spectra.operators.kernels.containers import (
     set_life,
     take_row,
 )
-from spectra.operators.kernels.hubs import hub_life, reach_of
+from spectra.operators.kernels.hubs import hub_life, raise_lives, reach_of
 from spectra.views.kernels.apply import end_at
 
 # where the work on a log entry stands, so that it can go on after the arrays have grown
@@ -342,6 +342,41 @@ def collect_ending(columns, roots, hubs, pairs, work, automaton, last):
                         break
                     life = max(life, other)
                 if not told:
+                    add_pair(pairs, work, root, vertex, life, 0)
+        work[CURSOR] += 1
+    return True
+
+
+@kernel
+def read_paired(columns, roots, hubs, work, automaton, vertex):
+    """Say in `life` for how long each root reaches a vertex in an accepting state."""
+    slots = work[ROOTS]
+    for root in range(slots):
+        hubs.life[root] = 0
+    for i in range(automaton.accepting.shape[0]):
+        state = automaton.accepting[i]
+        node = np.int64(roots.node[vertex, state] - 1)
+        if node >= 0:
+            raise_lives(columns, hubs, node, vertex, state, slots, hubs.life)
+
+
+@kernel
+def collect_connected(columns, roots, hubs, pairs, work, automaton):
+    """Remember all pairs that a path connects, with their lives as those before; False for want of room."""
+    while work[CURSOR] < columns.held[ROWS]:
+        node = work[CURSOR]
+        vertex = np.int64(columns.vertex[node])
+        first = np.int64(0)  # of the columns of a vertex in accepting states
+        for i in range(automaton.accepting.shape[0]):
+            if first == 0:
+                first = np.int64(roots.node[vertex, automaton.accepting[i]])
+        if first == node + 1:
+            if work[PAIRS] + work[ROOTS] > pairs.root.shape[0]:
+                return False
+            read_paired(columns, roots, hubs, work, automaton, vertex)
+            for root in range(work[ROOTS]):
+                life = np.int64(hubs.life[root])
+                if life > work[EXPIRED_LIFE] and is_asked(automaton, roots.term[root], vertex):
                     add_pair(pairs, work, root, vertex, life, 0)
         work[CURSOR] += 1
     return True

@@ -25,10 +25,11 @@ from spectra.operators.kernels.columns import (
     WALK,
     add_pair,
     make_node,
+    read_paired,
 )
 from spectra.operators.kernels.columns_queue import enqueue, forget_search, unqueue, widest
 from spectra.operators.kernels.containers import STRIDE, life_of, lower_least
-from spectra.operators.kernels.hubs import hub_life, is_covered, raise_lives, reach_ahead
+from spectra.operators.kernels.hubs import hub_life, is_covered, reach_ahead
 
 # walks are numbered up to here
 _WALKS = np.int64((1 << 31) - 1)
@@ -87,19 +88,6 @@ def is_paired(columns, roots, hubs, work, automaton, root, vertex, walked):
         if node >= 0 and life_of(columns, node, root) > work[EXPIRED_LIFE]:
             return True
     return False
-
-
-@kernel
-def read_paired(columns, roots, hubs, work, automaton, vertex):
-    """Say in `life` for how long each root reaches a vertex in an accepting state."""
-    slots = work[ROOTS]
-    for root in range(slots):
-        hubs.life[root] = 0
-    for i in range(automaton.accepting.shape[0]):
-        state = automaton.accepting[i]
-        node = np.int64(roots.node[vertex, state] - 1)
-        if node >= 0:
-            raise_lives(columns, hubs, node, vertex, state, slots, hubs.life)
 
 
 @kernel

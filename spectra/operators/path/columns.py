@@ -420,12 +420,10 @@ class Columns(PathPairs):
             self._sources = new_table(64, self._roots.life.dtype.type)
 
     def _connected(self) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        self._drop_hubs()
         work, roots = self._work, self._roots
         work[kernels.CURSOR] = work[kernels.PAIRS] = 0
-        everything = len(self._ends.end) - 1
-        while not kernels.collect_ending(
-            self._columns, roots, self._hubs, self._pairs, work, self._automaton.columns, everything
+        while not kernels.collect_connected(
+            self._columns, roots, self._hubs, self._pairs, work, self._automaton.columns
         ):
             self._pairs = _new_pairs(2 * len(self._pairs.root), self._pairs)
         found = int(work[kernels.PAIRS])

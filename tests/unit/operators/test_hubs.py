@@ -220,6 +220,7 @@ def test_what_a_hub_has_just_come_to_reach_is_told_though_another_reached_all_be
 def test_whichever_product_nodes_are_hubs_the_pairs_are_the_same(name, worthwhile):
     dfa = minimal_dfa(PATHS[name])
     rng = random.Random(name)
+    looked_at = 0
     for _ in range(4):
         fed = Fed(PATHS[name])
         content = {}
@@ -238,9 +239,12 @@ def test_whichever_product_nodes_are_hubs_the_pairs_are_the_same(name, worthwhil
                 if operator._roots.node[vertex, state]
             ]
             let_be_hubs(operator, *rng.choices(in_use, k=2))
+            rows, until = operator._connected()
+            assert {tuple(row): end for row, end in zip(rows.tolist(), until.tolist(), strict=True)} == wanted
+            assert len(rows) == len(wanted)
             assert operator.counters["hubs"] == 2
-        rows, until = operator._connected()
-        assert {tuple(row): end for row, end in zip(rows.tolist(), until.tolist(), strict=True)} == wanted
+            looked_at += len(rows)
+    assert looked_at > 100
 
 
 def test_hubs_take_less_room_than_the_pairs():
