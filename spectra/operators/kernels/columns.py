@@ -42,12 +42,12 @@ from spectra.views.kernels.apply import end_at
 # where the work on a log entry stands, so that it can go on after the arrays have grown
 BEGIN, HOLD, RELAX, DELETE, COLLECT, REPORT, PURGE, FINISH = range(8)
 
-# what `work` holds
+# what `work` holds; BEFORE_… are the pairs that there were when hubs and columns gained last
 (
-    PHASE, MOVE, CURSOR, GAINED, LEAST, DENSE, EXPANDING, LEVEL, QUEUED, TOUCHED, PAIRS, SEARCHES, LIMIT, EXPIRED_LIFE,
+    PHASE, MOVE, CURSOR, GAINED, LEAST, DENSE, EXPANDING, LEVEL, QUEUED, TOUCHED, PAIRS, LIMIT, EXPIRED_LIFE,
     FLOOR, ENDS, ROOTS, LOWEST_ROOT, EDGES_PROBED, COLUMNS_MERGED, CELLS_TAKEN_DOWN, STAGE, HELD, HUB_STEPS,
-    INSTANT, WALK,
-) = range(26)  # fmt: skip
+    INSTANT, WALK, BEFORE_HUBS, BEFORE_COLUMNS,
+) = range(27)  # fmt: skip
 
 
 class RootColumns(NamedTuple):
@@ -262,15 +262,20 @@ def review_root(columns, arcs, roots, hubs, work, automaton, vertex):
 
 
 @kernel
-def pair_life(columns, roots, hubs, merged, work, automaton, root, vertex):
-    """The longest life in any accepting state of a pair that began in this instant."""
-    life = np.int64(0)
-    for i in range(automaton.accepting.shape[0]):
-        state = automaton.accepting[i]
-        life = max(life, hub_life(hubs, vertex, state, root))
-        node = roots.node[vertex, state] - 1
-        if node >= 0 and merged[node] == work[INSTANT]:  # others have no life that holds
-            life = max(life, life_of(columns, node, root))
+def pair_life(columns, roots, hubs, search, work, automaton, number, root, vertex, life):
+    """The longest life of a pair that began in this instant and was noted with one: what gained later may tell more."""
+    if number < work[BEFORE_HUBS]:
+        for i in range(automaton.accepting.shape[0]):
+            life = max(life, hub_life(hubs, vertex, automaton.accepting[i], root))
+    if (
+        number < work[BEFORE_COLUMNS]
+        and search.merged[vertex] == work[INSTANT]
+        and search.gained[root] == work[INSTANT]
+    ):
+        for i in range(automaton.accepting.shape[0]):
+            node = np.int64(roots.node[vertex, automaton.accepting[i]] - 1)
+            if node >= 0:
+                life = max(life, life_of(columns, node, root))
     return life
 
 
@@ -285,26 +290,34 @@ def add_pair(pairs, work, root, vertex, before, after):
 
 
 @kernel
+def reach_beside(columns, roots, hubs, automaton, expired, root, vertex, state, longest):
+    """How long a root reaches a vertex by hubs and in accepting states other than one, 0 for not at all.
+
+    Unless the `longest` life is asked for, any that is not over will do.
+    """
+    life = np.int64(0)
+    for i in range(automaton.accepting.shape[0]):
+        life = max(life, hub_life(hubs, vertex, automaton.accepting[i], root))
+    for i in range(automaton.accepting.shape[0]):
+        if life > expired and not longest:
+            break
+        node = np.int64(roots.node[vertex, automaton.accepting[i]] - 1)
+        if automaton.accepting[i] != state and node >= 0:
+            life = max(life, life_of(columns, node, root))
+    return life if life > expired else np.int64(0)
+
+
+@kernel
 def note_pairs(columns, gains, roots, hubs, pairs, work, automaton, node, changed, extensions):
     """Remember the pairs of an accepting column that a merge has just changed."""
-    vertex = columns.vertex[node]
-    state = columns.state[node]
-    expired = work[EXPIRED_LIFE]
+    vertex, state = np.int64(columns.vertex[node]), columns.state[node]
     for number in range(changed):
-        root = gains.changed_root[number]
+        root = np.int64(gains.changed_root[number])
         if not is_asked(automaton, roots.term[root], vertex):
             continue
         before, after = np.int64(gains.changed_before[number]), np.int64(gains.changed_after[number])
-        if hubs.ahead.shape[2] > 0:
-            by_hub = hub_life(hubs, vertex, state, root)
-            if by_hub > expired:
-                before = max(before, by_hub)
-        for i in range(automaton.accepting.shape[0]):
-            sibling = roots.node[vertex, automaton.accepting[i]] - 1
-            if automaton.accepting[i] != state and sibling >= 0:
-                other = reach_of(columns, hubs, sibling, root)
-                if other > expired:
-                    before = max(before, other)
+        others = reach_beside(columns, roots, hubs, automaton, work[EXPIRED_LIFE], root, vertex, state, extensions)
+        before = max(before, others)
         if before == 0 or (extensions and after > before):
             add_pair(pairs, work, root, vertex, before, after)
 

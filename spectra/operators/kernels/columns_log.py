@@ -7,6 +7,8 @@ import numpy as np
 from spectra.jit import kernel
 from spectra.operators.kernels.automaton import count_term, emit_change
 from spectra.operators.kernels.columns import (
+    BEFORE_COLUMNS,
+    BEFORE_HUBS,
     BEGIN,
     COLLECT,
     CURSOR,
@@ -25,7 +27,6 @@ from spectra.operators.kernels.columns import (
     RELAX,
     REPORT,
     ROOTS,
-    SEARCHES,
     collect_ending,
     free_roots,
     pair_life,
@@ -160,15 +161,16 @@ def follow_log(
                 work[CURSOR] += 1
                 root, vertex = pairs.root[number], pairs.vertex[number]
                 before, after = pairs.before[number], pairs.after[number]
-                if before == 0 and work[SEARCHES] > 1 and not extensions:
-                    after = pair_life(columns, roots, hubs, search.merged, work, automaton, root, vertex)
+                if before == 0 and not extensions:
+                    after = pair_life(columns, roots, hubs, search, work, automaton, number, root, vertex, after)
                 written = emit_change(
                     automaton, out, written, at, ends.end[before], ends.end[after], roots.term[root], vertex,
                     counting, extensions,
                 )  # fmt: skip
             work[CURSOR] = 0
             work[PAIRS] = 0
-            work[SEARCHES] = 0
+            work[BEFORE_HUBS] = 0
+            work[BEFORE_COLUMNS] = 0
             work[INSTANT] = (work[INSTANT] + 1) & _INSTANTS
             work[PHASE] = PURGE if kind == EXPIRED else FINISH
             if kind == DELETED:

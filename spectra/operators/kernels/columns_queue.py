@@ -17,8 +17,9 @@ class SearchColumns(NamedTuple):
 
     `best` (by term and state) is the level at which a column is reached. `bucket` heads the list of the columns that
     wait at a level, linked by `after` and `before`, and `waiting` counts them by 256 levels. `touched` are the
-    columns with a level, `merged` says in which instant a column was merged last, and `found` is room for some edges
-    that lead on. Of walks, `seen` says which one came by a column last, and `stack` are those yet to be gone on from.
+    columns with a level, and `found` is room for some edges that lead on. `merged` (by term) says in which instant an
+    accepting column of a vertex was merged last, and `gained` (by slot) in which a root gained after pairs had begun.
+    Of walks, `seen` says which one came by a column last, and `stack` are the columns yet to be gone on from.
     """
 
     best: Lives
@@ -26,6 +27,7 @@ class SearchColumns(NamedTuple):
     before: NDArray[np.int32]
     touched: NDArray[np.int32]
     merged: NDArray[np.int32]
+    gained: NDArray[np.int32]
     seen: NDArray[np.int32]
     stack: NDArray[np.int32]
     bucket: NDArray[np.int32]

@@ -7,6 +7,7 @@ import numpy as np
 from spectra.jit import kernel
 from spectra.operators.kernels.automaton import label_of, may_be_root, source_of, target_of
 from spectra.operators.kernels.columns import (
+    BEFORE_COLUMNS,
     COLUMNS_MERGED,
     DENSE,
     EDGES_PROBED,
@@ -21,7 +22,6 @@ from spectra.operators.kernels.columns import (
     PAIRS,
     QUEUED,
     ROOTS,
-    SEARCHES,
     STAGE,
     make_node,
     make_root,
@@ -126,7 +126,8 @@ def settle(columns, arcs, gains, roots, hubs, search, pairs, work, automaton, ex
             work[COLUMNS_MERGED] += 1
             if result == 0:
                 continue
-            search.merged[node] = work[INSTANT]
+            if automaton.is_accepting[columns.state[node]]:
+                search.merged[columns.vertex[node]] = work[INSTANT]
             if changed > 0:
                 note_pairs(columns, gains, roots, hubs, pairs, work, automaton, node, changed, extensions)
             work[EXPANDING] = node
@@ -190,7 +191,10 @@ def relax(
             work[GAINED] = gained
             work[LEAST] = shortest(gains, gained)
             work[DENSE] = gained > work[ROOTS] >> 3 and hubs.ahead.shape[2] == 0
-            work[SEARCHES] += 1
+            work[BEFORE_COLUMNS] = work[PAIRS]
+            if work[PAIRS] > 0:
+                for number in range(gained):
+                    search.gained[gains.root[number]] = work[INSTANT]
             if work[DENSE]:
                 for number in range(gained):
                     gains.cell[gains.root[number]] = gains.life[number]

@@ -11,6 +11,7 @@ import numpy as np
 from spectra.jit import kernel
 from spectra.operators.kernels.automaton import is_asked
 from spectra.operators.kernels.columns import (
+    BEFORE_HUBS,
     EDGES_PROBED,
     EXPANDING,
     EXPIRED_LIFE,
@@ -20,16 +21,16 @@ from spectra.operators.kernels.columns import (
     PAIRS,
     QUEUED,
     ROOTS,
-    SEARCHES,
     STAGE,
     WALK,
     add_pair,
     make_node,
+    reach_beside,
     read_paired,
 )
 from spectra.operators.kernels.columns_queue import enqueue, forget_search, unqueue, widest
 from spectra.operators.kernels.containers import STRIDE, life_of, lower_least
-from spectra.operators.kernels.hubs import hub_life, is_covered, reach_ahead
+from spectra.operators.kernels.hubs import is_covered, reach_ahead
 
 # walks are numbered up to here
 _WALKS = np.int64((1 << 31) - 1)
@@ -39,12 +40,22 @@ _WALKS = np.int64((1 << 31) - 1)
 def walk(columns, arcs, roots, hubs, search, work, automaton, root, most):
     """Let `met` be this walk's number for the vertices that a root reaches in an accepting state.
 
-    For a root that reaches no hub, so that all product nodes on its ways have it in their columns. -1 where more edges
-    than `most` lead on.
+    Those that hubs reach are listed; where the root reaches a product node for longer, all on the way there have it in
+    their columns. -1 where that takes more than `most` vertices and edges.
     """
     expired = work[EXPIRED_LIFE]
     work[WALK] = (work[WALK] + 1) & _WALKS
     number = work[WALK]
+    for hub in range(hubs.root_back.shape[0]):
+        if hubs.root_back[hub, root] <= expired:
+            continue
+        most -= hubs.listed[hub]
+        if most < 0:
+            return np.int64(-1)
+        for at in range(hubs.listed[hub]):
+            vertex = hubs.reached[hub, at]
+            if reach_ahead(hubs, automaton, hub, vertex) > expired:
+                hubs.met[vertex] = number
     node = np.int64(roots.node[roots.term[root], 0] - 1)
     search.seen[node] = number
     search.stack[0] = node
@@ -80,14 +91,7 @@ def is_paired(columns, roots, hubs, work, automaton, root, vertex, walked):
     """Whether a root reaches a vertex in any accepting state; `walked` is the number of a walk from it or -1."""
     if walked >= 0:
         return hubs.met[vertex] == walked
-    for i in range(automaton.accepting.shape[0]):
-        state = automaton.accepting[i]
-        node = roots.node[vertex, state] - 1
-        if hub_life(hubs, vertex, state, root) > work[EXPIRED_LIFE]:
-            return True
-        if node >= 0 and life_of(columns, node, root) > work[EXPIRED_LIFE]:
-            return True
-    return False
+    return reach_beside(columns, roots, hubs, automaton, work[EXPIRED_LIFE], root, vertex, -1, False) > 0
 
 
 @kernel
@@ -104,15 +108,6 @@ def note_reached(columns, roots, hubs, pairs, work, automaton, hub, vertex, leve
             and is_asked(automaton, roots.term[root], vertex)
         ):
             add_pair(pairs, work, root, vertex, 0, life)
-
-
-@kernel
-def reaches_hub(hubs, work, root):
-    """Whether a root reaches any hub."""
-    for hub in range(hubs.root_back.shape[0]):
-        if hubs.root_back[hub, root] > work[EXPIRED_LIFE]:
-            return True
-    return False
 
 
 @kernel
@@ -133,9 +128,7 @@ def note_root(columns, arcs, roots, hubs, search, pairs, work, automaton, hub, r
     """Let a root reach the hub for so long, and remember the pairs that begin."""
     is_new = hubs.root_back[hub, root] <= work[FLOOR]
     if is_new and not is_covered(hubs, automaton, hub, root, work[FLOOR]):
-        walked = np.int64(-1)
-        if not reaches_hub(hubs, work, root):
-            walked = walk(columns, arcs, roots, hubs, search, work, automaton, root, hubs.listed[hub])
+        walked = walk(columns, arcs, roots, hubs, search, work, automaton, root, 2 * hubs.listed[hub])
         kept = 0
         for number in range(hubs.listed[hub]):
             vertex = np.int64(hubs.reached[hub, number])
@@ -214,10 +207,9 @@ def settle_hub(
             node = np.int64(widest(search, work))
             level = work[LEVEL]
             vertex, state = np.int64(columns.vertex[node]), np.int64(columns.state[node])
-            told = work[PAIRS]
             if forward:
                 if telling and automaton.is_accepting[state]:
-                    if told + work[ROOTS] > pairs.root.shape[0]:
+                    if work[PAIRS] + work[ROOTS] > pairs.root.shape[0]:
                         return False
                     note_reached(columns, roots, hubs, pairs, work, automaton, hub, vertex, level)
                 if automaton.is_accepting[state]:
@@ -226,12 +218,10 @@ def settle_hub(
             else:
                 root = np.int64(roots.slot[vertex] - 1)
                 if telling and state == 0 and root >= 0:
-                    if told + hubs.listed[hub] > pairs.root.shape[0]:
+                    if work[PAIRS] + hubs.listed[hub] > pairs.root.shape[0]:
                         return False
                     note_root(columns, arcs, roots, hubs, search, pairs, work, automaton, hub, root, level)
                 hubs.back[vertex, state, hub] = level
-            if work[PAIRS] > told:
-                work[SEARCHES] += 2  # they may last longer by other ways
             lower_least(columns, node, level)
             unqueue(search, work, node, level)
             work[HUB_STEPS] += 1
@@ -260,13 +250,11 @@ def prolong_hubs(
         hub, way = work[STAGE] // 3, work[STAGE] % 3
         if way == 0:  # a root that has just become one does not know its way to the hub yet
             if root >= 0 and hubs.back[source, state, hub] > max(np.int64(hubs.root_back[hub, root]), work[FLOOR]):
-                told = work[PAIRS]
-                if told + hubs.listed[hub] > pairs.root.shape[0]:
+                if work[PAIRS] + hubs.listed[hub] > pairs.root.shape[0]:
                     return False
                 level = np.int64(hubs.back[source, state, hub])
+                work[BEFORE_HUBS] = work[PAIRS]
                 note_root(columns, arcs, roots, hubs, search, pairs, work, automaton, hub, root, level)
-                if work[PAIRS] > told:
-                    work[SEARCHES] += 2
             work[STAGE] += 1
             continue
         forward = way == 1
@@ -285,7 +273,7 @@ def prolong_hubs(
                 return False
             enqueue(search, work, node, vertex, at, level)
             work[LEVEL] = level
-            work[SEARCHES] += 1  # what has begun in this instant may last longer by it
+            work[BEFORE_HUBS] = work[PAIRS]
         if not settle_hub(
             columns, arcs, sources, roots, hubs, search, pairs, work, automaton, hub, forward, True, forever
         ):  # fmt: skip

@@ -55,7 +55,7 @@ _BETTER = 0.05
 #: So much more effort than what was usual before a look may be usual after it.
 _FORGOTTEN = 1.25
 
-_OF_COLUMNS = ("after", "before", "touched", "merged", "seen", "stack")
+_OF_COLUMNS = ("after", "before", "touched", "seen", "stack")
 
 
 class Columns(PathPairs):
@@ -86,6 +86,8 @@ class Columns(PathPairs):
         self._sources = new_table(64, lives)
         self._search = SearchColumns(
             best=np.zeros((1, dfa.states), lives),
+            merged=np.zeros(1, np.int32),
+            gained=np.zeros(STRIDE, np.int32),
             **{name: np.zeros(64, np.int32) for name in _OF_COLUMNS},
             **_new_queue(self.least_ends),
             found=np.zeros(STRIDE, np.int64),
@@ -148,7 +150,8 @@ class Columns(PathPairs):
             room = largest + largest // 2 + 1
             of_terms = {name: grown(getattr(self._roots, name), room) for name in ("slot", "node", "arc")}
             self._roots = self._roots._replace(**of_terms)
-            self._search = self._search._replace(best=grown(self._search.best, room))
+            search = self._search
+            self._search = search._replace(best=grown(search.best, room), merged=grown(search.merged, room))
             if self._hub_count:
                 self._hubs = with_terms(self._hubs, room)
         if len(self._ends.edge) < len(views.columns.subject):
@@ -266,6 +269,7 @@ class Columns(PathPairs):
             due = grown(self._roots.due, 2 * roots >> DUE_BITS)
             self._roots = self._roots._replace(term=term, life=life, due=due)
             self._gains = _new_gains(2 * roots, life.dtype.type)
+            self._search = self._search._replace(gained=grown(self._search.gained, 2 * roots))
             no_hubs = self._hubs is self._none
             self._none = with_roots(self._none, 2 * roots)
             self._hubs = self._none if no_hubs else with_roots(self._hubs, 2 * roots)
