@@ -41,7 +41,8 @@ def walk(columns, arcs, roots, hubs, search, work, automaton, root, most):
     """Let `met` be this walk's number for the vertices that a root reaches in an accepting state.
 
     Those that hubs reach are listed; where the root reaches a product node for longer, all on the way there have it in
-    their columns. -1 where that takes more than `most` vertices and edges.
+    their columns. -1 where that takes more than `most` vertices and edges, or where columns hold what hubs told until
+    this instant: then others on the way may be told by hubs.
     """
     expired = work[EXPIRED_LIFE]
     work[WALK] = (work[WALK] + 1) & _WALKS
@@ -50,7 +51,7 @@ def walk(columns, arcs, roots, hubs, search, work, automaton, root, most):
         if hubs.root_back[hub, root] <= expired:
             continue
         most -= hubs.listed[hub]
-        if most < 0:
+        if most < 0 or work[FLOOR] > expired:
             return np.int64(-1)
         for at in range(hubs.listed[hub]):
             vertex = hubs.reached[hub, at]
