@@ -122,7 +122,7 @@ def test_operators_agree_on_100_000_edges(query: str, stream: tuple[NDArray[np.i
 class Hubs(Columns):
     """Looks for hubs while columns are short, too."""
 
-    least_merged, stretch, least_places = 2, 1000, 1 << 12
+    least_merged, stretch, least_places, least_ahead = 2, 1000, 1 << 12, 0
 
 
 class NoHubs(Columns):

@@ -76,7 +76,7 @@ def test_events_that_repeat_static_edges(policy: str) -> None:
 @pytest.fixture
 def eager_hubs(monkeypatch: pytest.MonkeyPatch) -> None:
     """`columns` looks for hubs after every batch, and any product node may be one."""
-    for name in ("least_merged", "stretch", "least_places", "least_patience", "most_patience"):
+    for name in ("least_merged", "stretch", "least_places", "least_patience", "most_patience", "least_ahead"):
         monkeypatch.setattr(Columns, name, 0)
     monkeypatch.setattr(Columns, "least_columns", 2)
     monkeypatch.setattr(columns, "WORTH", 0.01)

@@ -76,6 +76,9 @@ class Columns(PathPairs):
     least_patience, most_patience = 10, 80
     least_columns = 64
 
+    #: And where so many ends of validity lie ahead: with few, an edge that comes again seldom lasts longer.
+    least_ahead = 16
+
     def _start(self, dfa: Dfa) -> None:
         self._work = np.zeros(32, np.int64)
         self._work[kernels.EXPANDING] = -1
@@ -297,7 +300,8 @@ class Columns(PathPairs):
             worth_a_look = held[LIST_USED] + held[BLOCK_USED] >= self.least_places
         else:
             self._lost += spent
-            worth_a_look = merged >= self.least_merged * entries
+            ahead = work[kernels.ENDS] - work[kernels.EXPIRED_LIFE]
+            worth_a_look = merged >= self.least_merged * entries and ahead >= self.least_ahead
         if worth_a_look and self._lost >= self._patience * int(self._arcs.held[LIST_USED]):
             changed = self._choose_hubs()
             self._patience = self.least_patience if changed else min(2 * self._patience + 1, self.most_patience)

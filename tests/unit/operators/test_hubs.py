@@ -43,7 +43,7 @@ PATHS = {
 class Eager(Columns):
     """Looks for hubs after every batch, however few columns there are."""
 
-    least_merged = stretch = least_places = least_patience = most_patience = 0
+    least_merged = stretch = least_places = least_patience = most_patience = least_ahead = 0
     least_columns = 2
 
 
@@ -288,11 +288,12 @@ def test_what_holds_now_is_told_with_hubs_too(worthwhile):
 
 
 @pytest.mark.skipif(is_interpreted(), reason="takes long without the compiler")
-@pytest.mark.parametrize(("vertices", "some"), [(3000, True), (12_000, False)])
-def test_hubs_are_found_where_edges_prolong_many_pairs(vertices, some):
-    # six thousand edges at a time: most vertices reach most others, or hardly any
+@pytest.mark.parametrize(("vertices", "step", "some"), [(3000, 5, True), (12_000, 5, False), (3000, 10, False)])
+def test_hubs_are_found_where_edges_prolong_many_pairs(vertices, step, some):
+    # six thousand edges at a time: most vertices reach most others, or hardly any; and 20 ends ahead, or 10
     rng = random.Random(1)
     fed = Fed(OneOrMorePath(A))
+    fed.window = PlainWindow(range=100, step=step)
     for time in range(200):
         fed.at(time, [(rng.randrange(4, vertices), 1, rng.randrange(4, vertices)) for _ in range(60)])
     assert (fed.operator.counters["hubs"] > 0) is some
