@@ -28,7 +28,7 @@ class SearchColumns(NamedTuple):
     touched: NDArray[np.int32]
     merged: NDArray[np.int32]
     gained: NDArray[np.int32]
-    seen: NDArray[np.int32]
+    seen: NDArray[np.int64]
     stack: NDArray[np.int32]
     bucket: NDArray[np.int32]
     waiting: NDArray[np.int32]

@@ -32,9 +32,6 @@ from spectra.operators.kernels.columns_queue import enqueue, forget_search, unqu
 from spectra.operators.kernels.containers import STRIDE, life_of, lower_least
 from spectra.operators.kernels.hubs import is_covered, reach_ahead
 
-# walks are numbered up to here
-_WALKS = np.int64((1 << 31) - 1)
-
 
 @kernel
 def walk(columns, arcs, roots, hubs, search, work, automaton, root, most):
@@ -45,7 +42,7 @@ def walk(columns, arcs, roots, hubs, search, work, automaton, root, most):
     this instant: then others on the way may be told by hubs.
     """
     expired = work[EXPIRED_LIFE]
-    work[WALK] = (work[WALK] + 1) & _WALKS
+    work[WALK] += 1
     number = work[WALK]
     for hub in range(hubs.root_back.shape[0]):
         if hubs.root_back[hub, root] <= expired:

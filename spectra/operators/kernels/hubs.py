@@ -60,7 +60,7 @@ class HubColumns(NamedTuple):
     reached: NDArray[np.int32]
     listed: NDArray[np.int64]
     is_listed: NDArray[np.bool_]
-    met: NDArray[np.int32]
+    met: NDArray[np.int64]
     covers: NDArray[np.int8]
     gain_back: Lives
     least_back: NDArray[np.int64]

@@ -55,7 +55,8 @@ _BETTER = 0.05
 #: So much more effort than what was usual before a look may be usual after it.
 _FORGOTTEN = 1.25
 
-_OF_COLUMNS = ("after", "before", "touched", "seen", "stack")
+#: What a search knows by column.
+_OF_COLUMNS = {"after": np.int32, "before": np.int32, "touched": np.int32, "seen": np.int64, "stack": np.int32}
 
 
 class Columns(PathPairs):
@@ -76,7 +77,7 @@ class Columns(PathPairs):
     least_patience, most_patience = 10, 80
     least_columns = 64
 
-    #: And where so many ends of validity lie ahead: with few, an edge that comes again seldom lasts longer.
+    #: And where so many ends of validity lie ahead: with few, hubs cost more than they save (`benchmarks/changes.py`).
     least_ahead = 16
 
     def _start(self, dfa: Dfa) -> None:
@@ -91,7 +92,7 @@ class Columns(PathPairs):
             best=np.zeros((1, dfa.states), lives),
             merged=np.zeros(1, np.int32),
             gained=np.zeros(STRIDE, np.int32),
-            **{name: np.zeros(64, np.int32) for name in _OF_COLUMNS},
+            **{name: np.zeros(64, kind) for name, kind in _OF_COLUMNS.items()},
             **_new_queue(self.least_ends),
             found=np.zeros(STRIDE, np.int64),
         )

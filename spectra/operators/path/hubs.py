@@ -34,7 +34,7 @@ def new_hubs(terms: int, states: int, groups: int, roots: int, lives: type[np.un
         reached=np.zeros((0, terms), np.int32),
         listed=np.zeros(0, np.int64),
         is_listed=np.zeros((terms, 0), np.bool_),
-        met=np.zeros(terms, np.int32),
+        met=np.zeros(terms, np.int64),
         covers=np.zeros((0, 0), np.int8),
         gain_back=np.zeros((0, roots), lives),
         least_back=np.zeros(0, np.int64),

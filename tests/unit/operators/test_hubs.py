@@ -11,6 +11,7 @@ import pytest
 
 from spectra.automata import minimal_dfa
 from spectra.jit import is_interpreted
+from spectra.operators.kernels import columns as kernels
 from spectra.operators.kernels.containers import BLOCK_USED, LIST_USED
 from spectra.operators.path import columns as module
 from spectra.operators.path.columns import Columns
@@ -192,6 +193,15 @@ def test_a_root_with_more_edges_than_the_hub_has_vertices_tells_the_same(worthwh
     work, told = fed.at(20, [(90, 1, 10)])
     assert sorted(row[3] for row in told) == [10, 11, 5002, 5003]
     assert work["edges_probed"] <= 12  # and not the ways
+
+
+def test_walks_are_told_apart_however_many_there_have_been():
+    fed = Fed(OneOrMorePath(A))
+    fed.at(1, star(40, 40))
+    assert fed.operator._choose_hubs()
+    fed.operator._work[kernels.WALK] = (1 << 31) - 1
+    told = fed.at(20, [(90, 1, 10)])[1]
+    assert sorted(row[3] for row in told) == [10, 11, *(5000 + i for i in range(40))]
 
 
 class WithFewColumns(Columns):
