@@ -8,7 +8,7 @@ from math import inf
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from spectra.automata import Dfa
 from spectra.clock import FOREVER, NO_END
@@ -56,7 +56,13 @@ _BETTER = 0.05
 _FORGOTTEN = 1.25
 
 #: What a search knows by column.
-_OF_COLUMNS = {"after": np.int32, "before": np.int32, "touched": np.int32, "seen": np.int64, "stack": np.int32}
+_OF_COLUMNS: dict[str, DTypeLike] = {
+    "after": np.int32,
+    "before": np.int32,
+    "touched": np.int32,
+    "seen": np.int64,
+    "stack": np.int32,
+}
 
 
 class Columns(PathPairs):
