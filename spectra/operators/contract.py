@@ -10,12 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from spectra.operators.kernels.output import OutputColumns
+from spectra.operators.kernels.time_order import merge_in_time_order
 
 #: Id of "no value" in a row.
 UNBOUND = 0
@@ -55,21 +57,34 @@ class Deltas:
 
     @classmethod
     def concatenate(cls, parts: Sequence[Deltas]) -> Deltas:
-        """The parts one after the other, put in time order (stable)."""
-        if len(parts) == 1:
-            return parts[0]
-        joined = cls(
-            np.concatenate([part.at for part in parts]),
-            np.concatenate([part.sign for part in parts]),
-            np.concatenate([part.until for part in parts]),
-            np.concatenate([part.rows for part in parts]),
+        """The parts in time order; at one instant, those of the first part come first."""
+        told = [part for part in parts if len(part)] or parts[:1]
+        while len(told) > 1 and any(part.at[-1] > after.at[0] for part, after in pairwise(told)):
+            told = [told[i].merged(told[i + 1]) if i + 1 < len(told) else told[i] for i in range(0, len(told), 2)]
+        if len(told) == 1:
+            return told[0]
+        return cls(
+            np.concatenate([part.at for part in told]),
+            np.concatenate([part.sign for part in told]),
+            np.concatenate([part.until for part in told]),
+            np.concatenate([part.rows for part in told]),
         )
-        return joined.in_time_order()
 
-    def in_time_order(self) -> Deltas:
-        if len(self.at) < 2 or bool(np.all(self.at[1:] >= self.at[:-1])):
-            return self
-        return self.take(np.argsort(self.at, kind="stable"))
+    def merged(self, other: Deltas) -> Deltas:
+        """These and others in time order."""
+        count, width = len(self) + len(other), self.rows.shape[1]
+        together = Deltas(
+            np.empty(count, np.int64),
+            np.empty(count, np.int8),
+            np.empty(count, np.int64),
+            np.empty((count, width), np.int32),
+        )
+        merge_in_time_order(self._columns, other._columns, together._columns)
+        return together
+
+    @property
+    def _columns(self) -> OutputColumns:
+        return OutputColumns(self.at, self.sign, self.until, np.ascontiguousarray(self.rows))
 
     def take(self, chosen: NDArray[np.int64] | NDArray[np.bool_]) -> Deltas:
         """The deltas at these positions."""
